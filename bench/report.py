@@ -152,23 +152,26 @@ def summary_text(whole):
 
 # ---- Markdown ----
 
-HOW = """Written by `make bench`. A time is the least of all runs, in ms; in each round, of which there {are} {rounds}, every variant is called once, in turn, and runs
-for {seconds:g} s after a warm-up, at least three times (plain C in one round only, and with one thread). Threads are not bound to CPUs. All read the same
-files, and their results are compared: one marked * has another result than Kiln, and no ratio.
+HOW = """Written by `make bench`. A time is the minimum of all runs, in ms. There {are} {rounds} round{s}. In each, every variant is called in turn
+and runs for {seconds:g} s after a warm-up, at least three times. Plain C is called in one round only, with one thread. Threads
+are not bound to CPUs. All variants read the same files, and their results are compared. A variant marked * has another
+result than Kiln, and no ratio.
 
 - *Kiln, hand* has the schedule in `apps/NAME/NAME.sched`, *Kiln, auto* the one that `kiln run` makes when none is given,
-  *Kiln, none* what the compiler does without any (`--scheduler none`). Sizes are in `apps/NAME/NAME.bench`.
-- *Halide, hand* is the program in `bench/peers/halide`, *Mullapudi* and *Adams* the same with a schedule from Halide's auto-schedulers. Of each
-  the fastest of several ways was chosen (vectors of 32 and 64 bytes, with and without AVX-512, three sizes of cache for Mullapudi).
-- *floor* is what no program can go below on this machine: the time to read all inputs and write all outputs once (copy), or that of the arithmetic
-  at peak (arithmetic), whichever is longer; both are measured in the same run, and the operations counted in `bench/apps.json`. *of floor* is the floor's
-  time over Kiln's; what stays in the caches from run to run can put it above 100 %.
+  *Kiln, none* the compiler's default (`--scheduler none`). Sizes are in `apps/NAME/NAME.bench`.
+- *Halide, hand* is the program in `bench/peers/halide`. *Mullapudi* and *Adams* are the same program with a schedule from
+  Halide's auto-schedulers. Each is the fastest of several variants (vectors of 32 and 64 bytes, with and without AVX-512,
+  three cache sizes for Mullapudi).
+- *floor* estimates the lower bound on this machine: the time to read all inputs and write all outputs once (copy), or to
+  do the arithmetic at peak (arithmetic), whichever is longer. Both are measured in the same run; `bench/apps.json` has the
+  counts of operations. *of floor* is the floor's time over Kiln's. It can be above 100 %, for example where data stay in
+  the caches from run to run.
 - *best Halide / Kiln* is the time of Halide's fastest variant over that of Kiln: above 1, Kiln is faster.
 """
 
-HOW_COSTS = """Compile time is from the definition of the program to code that can be called, in a process that has compiled something before, the least of all
-calls; for Halide by its JIT, of the way that is measured alone: neither the search for the fastest way nor that of an auto-scheduler is in it. Memory is the
-peak of a run beside its inputs and outputs, with {threads}."""
+HOW_COSTS = """Compile time is from the definition of the program to code that can be called, in a process that has compiled before. It is
+the minimum of all calls. For Halide it is the time of its JIT for the chosen variant, without the search for that variant
+and without an auto-scheduler. Memory is the peak of a run without its inputs and outputs, with {threads}."""
 
 
 def failures(whole):
@@ -183,7 +186,7 @@ def failures(whole):
 
 def document(whole):
     last = whole["threads"][-1]
-    parts = ["# Benchmarks", "", HOW.format(are="is" if whole["rounds"] == 1 else "are", **whole)]
+    parts = ["# Benchmarks", "", HOW.format(are="is" if whole["rounds"] == 1 else "are", s="" if whole["rounds"] == 1 else "s", **whole)]
     parts += [markdown([["machine", ""]] + [[name, value] for name, value in whole["machine"].items()], [""]), ""]
     if whole["missing"]:
         parts += [f"Not measured, because not built here: {', '.join(whole['missing'])}.", ""]
@@ -193,7 +196,7 @@ def document(whole):
         parts += [f"## {threads_text(threads).capitalize()}", "", markdown(overview(whole, threads)), ""]
     parts += ["## Compile time and memory", "", HOW_COSTS.format(threads=threads_text(last)), "", markdown(costs(whole, last), ["which"]), ""]
     if relatives(whole):
-        parts += ["## Related operations", "", "These do other work than the app, so their times are not to be compared with those above.", "",
+        parts += ["## Related operations", "", "These operations do other work than the app, so their times cannot be compared with those above.", "",
                   markdown(relatives(whole), ["operation", "what it computes instead"]), ""]
     parts += ["## Each app", ""]
     for result in whole["apps"]:

@@ -26,6 +26,7 @@ typedef struct Product {
     bool (*make)(BuildCall *b, Bytes *out); /* NULL: it is what a backend emits, as it is */
     bool     compiled;                      /* made of what a backend emits, */
     EmitKind kind;                          /* of that kind */
+    bool     with_header;                   /* c_header is written next to it */
 } Product;
 
 typedef VEC(Product) ProductList;
@@ -168,8 +169,10 @@ static Product product_at(int i)
 {
     if (i >= EMIT_KIND_COUNT)
         return own_products[i - EMIT_KIND_COUNT];
-    return (
-        Product){ .name = emit_table[i].name, .ending = emit_table[i].ending, .compiled = true, .kind = (EmitKind)i };
+    const EmitFormat *f = &emit_table[i];
+    return (Product){
+        .name = f->name, .ending = f->ending, .compiled = true, .kind = (EmitKind)i, .with_header = f->with_header
+    };
 }
 
 static bool find_product(kn_context *cx, const char *name, Product *out)
@@ -307,8 +310,7 @@ static void build(void *arg)
     ProductList products = { 0 };
     fine                 = fine && choose_products(b, &products);
     for (size_t i = 0; fine && i < products.count; i++)
-        fine = write_product(b, &products.at[i]) &&
-               (products.at[i].make || products.at[i].kind != EMIT_C || write_product(b, &c_header));
+        fine = write_product(b, &products.at[i]) && (!products.at[i].with_header || write_product(b, &c_header));
     scratch_end(&b->arena);
 }
 

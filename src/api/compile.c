@@ -56,20 +56,22 @@ static int vector_bits(const Targets *targets)
 typedef struct MakePlan {
     kn_pipeline    *p;
     ScheduleRequest request;
+    const Targets  *targets;
     Arena          *arena;
     Plan           *plan;
 } MakePlan;
+
+Plan *compile_schedule(kn_pipeline *p, const Schedule *schedule, const Targets *targets, Arena *arena)
+{
+    return plan_make(p, schedule, arena,
+                     (PlanTarget){ .kind = targets->at[0].kind, .vector_bits = vector_bits(targets) });
+}
 
 static void plan_by_scheduler(void *arg)
 {
     MakePlan       *make     = arg;
     const Schedule *schedule = schedule_made(make->p, &make->request, make->arena);
-    make->plan               = schedule ? plan_make(make->p, schedule, make->arena, make->request.vector_bits) : NULL;
-}
-
-Plan *compile_schedule(kn_pipeline *p, const Schedule *schedule, const Targets *targets, Arena *arena)
-{
-    return plan_make(p, schedule, arena, vector_bits(targets));
+    make->plan               = schedule ? compile_schedule(make->p, schedule, make->targets, make->arena) : NULL;
 }
 
 /* The scheduler that was asked for; else the schedule that the program has; else `auto`, and where that comes to
@@ -78,6 +80,7 @@ Plan *compile_plan(kn_pipeline *p, const kn_options *options, const Targets *tar
 {
     const char     *asked = options->scheduler;
     MakePlan        make  = { .p       = p,
+                              .targets = targets,
                               .arena   = arena,
                               .request = { .scheduler   = asked ? asked : "auto",
                                            .budget      = options->budget,
@@ -88,9 +91,11 @@ Plan *compile_plan(kn_pipeline *p, const kn_options *options, const Targets *tar
         plan_by_scheduler(&make);
         return make.plan;
     }
-    if (!plan_choose(p, options->schedule, targets->at[0].name, &schedule))
+    if (!plan_choose(p, options->schedule, &targets->at[0], &schedule))
         return NULL;
-    if (!asked && !schedule && !options->schedule && context_attempt(p->cx, plan_by_scheduler, &make) && make.plan)
+    const bool cpu = targets->at[0].kind == TARGET_CPU; /* no scheduler is for GPUs */
+    if (cpu && !asked && !schedule && !options->schedule && context_attempt(p->cx, plan_by_scheduler, &make) &&
+        make.plan)
         return make.plan;
     return compile_schedule(p, schedule, targets, arena);
 }

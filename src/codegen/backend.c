@@ -2,14 +2,15 @@
 /* The backends and what they emit, as tables. Adding a backend, or a format, is adding a row. */
 #include "codegen/backend.h"
 
+/* clang-format off */
 const EmitFormat emit_table[EMIT_KIND_COUNT] = {
-    [EMIT_OBJECT] = { "object", ".o" },
-    [EMIT_LLVM]   = { "llvm", ".ll" },
-    [EMIT_ASM]    = { "asm", ".s" },
-    [EMIT_C]      = { "c", ".c" },
+    /*                name      ending  with header */
+    [EMIT_OBJECT] = { "object", ".o",   false },
+    [EMIT_LLVM]   = { "llvm",   ".ll",  false },
+    [EMIT_ASM]    = { "asm",    ".s",   false },
+    [EMIT_C]      = { "c",      ".c",   true },
 };
 
-/* clang-format off */
 const Backend backend_table[] = {
     /* name    library            entry      loads  emits                                               until */
     { "llvm",  "libkiln-llvm.so", NULL,      true,  1u << EMIT_OBJECT | 1u << EMIT_LLVM | 1u << EMIT_ASM, NULL },

@@ -23,8 +23,9 @@ typedef enum EmitKind {
 } EmitKind;
 
 typedef struct EmitFormat {
-    const char *name;   /* the word for it in --emit */
-    const char *ending; /* of its file */
+    const char *name;        /* the word for it in --emit */
+    const char *ending;      /* of its file */
+    bool        with_header; /* a C header of its own, which needs no runtime, is written next to it */
 } EmitFormat;
 
 extern const EmitFormat emit_table[EMIT_KIND_COUNT];

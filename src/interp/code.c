@@ -174,6 +174,9 @@ static Instr instruction(Executor *ex, const Expr *e)
         in.run   = run_load;
         in.store = &ex->memories[e->u.buffer->id];
     } else if (e->op == EX_EXTERN) {
+        if (ex->kernel)
+            executor_mistake(ex, "the kernel `%s` calls `%s`, a function of the host", ex->kernel->kernel.name,
+                             e->u.name);
         in.run    = run_extern;
         in.c_call = c_call_new(ex->cx, &ex->arena, e);
     } else if (math_has(e->op)) {

@@ -104,6 +104,13 @@ static void enter_port(Executor *ex, const Buffer *buffer, const kn_buffer *give
     bind(ex, store->per_lane->high + 1, "%s.count", buffer->name);
 }
 
+/* A kernel touches the buffer: it has a copy on the device. */
+static void note_device(Executor *ex, const Buffer *b)
+{
+    if (b->kind != BUFFER_SCRATCH)
+        ex->memories[b->id].on_device = true;
+}
+
 static void count_produces(void *user, const Stmt *s)
 {
     *(size_t *)user += s->kind == STMT_PRODUCE;
@@ -124,11 +131,16 @@ static void run_program(void *arg)
     ex->memories          = ARENA_ARRAY(&ex->arena, BufferMemory, p->buffers.count);
     map_init(&ex->slots, &ex->arena);
     vec_push(&ex->arena, &ex->strands, ((Strand){ 0, 0 }));
+    vec_push(&ex->arena, &ex->loops, ((StrandLoop){ 0 }));
     *ex->counts = (ExecuteCounts){ .buffers = ARENA_ARRAY(p->arena, BufferCounts, p->buffers.count) };
     for (size_t i = 0; i < p->buffers.count; i++) {
-        ex->memories[i].buffer = p->buffers.at[i];
-        ex->memories[i].counts = &ex->counts->buffers[i];
+        ex->memories[i].buffer    = p->buffers.at[i];
+        ex->memories[i].counts    = &ex->counts->buffers[i];
+        ex->memories[i].on_device = p->buffers.at[i]->memory == MEMORY_GLOBAL;
     }
+    for (size_t k = 0; k < p->kernels.count; k++)
+        for (size_t i = 0; i < p->kernels.at[k]->buffers.count; i++)
+            note_device(ex, p->kernels.at[k]->buffers.at[i].buffer);
     kn_buffer **used = ARENA_ARRAY(&ex->arena, kn_buffer *, (size_t)p->port_count + 1);
     for (int i = 0; i < p->port_count; i++) {
         used[i] = p->buffers.at[i]->kind == BUFFER_INPUT && is_empty(entry->ports[i])

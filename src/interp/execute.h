@@ -10,6 +10,10 @@
  *     changes (a load whose value is not used, in the branch of an `if` that is not taken, does not count);
  *   - a vector loop runs statement by statement over all lanes, and no two lanes may store different values to one
  *     element;
+ *   - blocks of a kernel, and threads of a block from one barrier to the next, are such iterations: no two may touch an
+ *     element that one of them changes. Memory that is allocated again in a block is the same memory;
+ *   - statements of a kernel stand where STMT_KERNEL says, and its sizes are those that a device has;
+ *   - code of the host touches what a kernel touches after a STMT_SYNC says so;
  *   - memory that was just allocated holds garbage.
  * What breaks a rule ends the run with an error that says "mistake in Kiln". */
 #ifndef KILN_INTERP_EXECUTE_H
@@ -39,6 +43,7 @@ typedef struct ExecuteCounts {
     int64_t           undefined_loads; /* loads of elements that were never written (and turned out not to matter) */
     int64_t           parallel_loops, parallel_iterations; /* how often one was entered, and its iterations */
     int64_t           vector_loops, vector_lanes;
+    int64_t           kernels, blocks, barriers; /* how often one was executed */
     int64_t width; /* the most stores that could happen at once: of a parallel loop all iterations, of a serial one or
                     * of statements in a row the largest; the paper's "span" (Ragan-Kelley et al. 2013, figure 3) */
     int64_t work, span; /* stores: all lanes of all iterations; the longest chain of statements where parallel

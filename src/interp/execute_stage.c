@@ -23,6 +23,7 @@ static kn_buffer operand_buffer(Executor *ex, const ExecStep *s, const StageOper
     }
     if (empty)
         return b;
+    expect_current(ex, store, o == &s->stmt->stage->output);
     const LaneMemory *mem = memory_of_lane(store, lane, s->width);
     if (low < mem->low || high > mem->high)
         executor_mistake(ex, "the extern stage `%s` is given more of `%s` than there is", s->stmt->stage->name,

@@ -85,31 +85,20 @@ static void run_serial(Executor *ex, const ExecStep *s, const uint8_t *active)
         run_iteration(ex, s, active, i);
 }
 
-static int64_t greatest_divisor(int64_t a, int64_t b)
-{
-    return b ? greatest_divisor(b, a % b) : a;
-}
-
-/* The iterations in a scrambled order: in strides of about 5/8 of their number, modulo it, each once. */
+/* The iterations in a scrambled order. */
 static void run_parallel(Executor *ex, const ExecStep *s, const uint8_t *active)
 {
-    const int64_t  most = enter_loop(ex, s, active), begin = ex->counts->span;
-    const uint32_t outer = ex->strand, loop = ++ex->loop_count;
-    int64_t        step = most * 5 / 8 + 1, at = most - 1, longest = begin, width = ex->counts->width, all = 0;
-    while (most > 0 && greatest_divisor(step, most) != 1)
-        step++;
-    for (int64_t i = 0; i < most; i++, at = (at + step) % most) {
-        ex->strand        = (uint32_t)ex->strands.count;
-        ex->counts->span  = begin;
-        ex->counts->width = 0;
-        vec_push(&ex->arena, &ex->strands, ((Strand){ outer, loop }));
+    const int64_t  most = enter_loop(ex, s, active), step = scrambled_step(most);
+    const uint32_t outer = ex->strand, loop = strand_loop(ex, "another iteration of the same parallel loop", outer);
+    AtOnce         counts = at_once_begin(ex);
+    for (int64_t i = 0, at = most - 1; i < most; i++, at = (at + step) % most) {
+        ex->strand = strand_of_loop(ex, loop);
+        at_once_iteration(ex, &counts);
         run_iteration(ex, s, active, at);
-        longest = ex->counts->span > longest ? ex->counts->span : longest;
-        all += ex->counts->width;
+        at_once_next(ex, &counts);
     }
-    ex->strand        = outer;
-    ex->counts->span  = longest;
-    ex->counts->width = all > width ? all : width;
+    ex->strand = outer;
+    at_once_end(ex, &counts);
     ex->counts->parallel_loops++;
     ex->counts->parallel_iterations += most;
 }
@@ -194,6 +183,16 @@ static int64_t allocate_lanes(Executor *ex, const ExecStep *s, const uint8_t *ac
     return bytes;
 }
 
+void run_allocated(Executor *ex, const ExecStep *s, const uint8_t *active, int64_t bytes)
+{
+    ex->bytes += bytes;
+    ex->counts->total_bytes += bytes;
+    if (ex->bytes > ex->counts->peak_bytes)
+        ex->counts->peak_bytes = ex->bytes;
+    s->body->run(ex, s->body, active);
+    ex->bytes -= bytes;
+}
+
 static void run_alloc(Executor *ex, const ExecStep *s, const uint8_t *active)
 {
     Arena         arena;
@@ -201,13 +200,9 @@ static void run_alloc(Executor *ex, const ExecStep *s, const uint8_t *active)
     code_run(ex, s->code, active);
     expect_defined(ex, &s->a, s->width, active, "the size of an allocation");
     scratch_begin(&arena, ex->cx);
-    const int64_t bytes = allocate_lanes(ex, s, active, &arena, store);
-    ex->bytes += bytes;
-    ex->counts->total_bytes += bytes;
-    if (ex->bytes > ex->counts->peak_bytes)
-        ex->counts->peak_bytes = ex->bytes;
-    s->body->run(ex, s->body, active);
-    ex->bytes -= bytes;
+    store->host_reads = store->host_writes = false;
+    store->in_kernel                       = ex->block != NULL;
+    run_allocated(ex, s, active, allocate_lanes(ex, s, active, &arena, store));
     *store = outer;
     scratch_end(&arena);
 }
@@ -261,17 +256,28 @@ static void run_check(Executor *ex, const ExecStep *s, const uint8_t *active)
 
 /* ---- Making steps ------------------------------------------------------------------------ */
 
-/* Binds a name while the body is made. An inner binding never hides an outer one. */
-static const ExecStep *make_body(Executor *ex, ExecStep *step, const char *name, int width, const Stmt *body)
+VariableSlot *bind_name(Executor *ex, const char *name, int width)
 {
-    step->slot        = ARENA_NEW(&ex->arena, VariableSlot);
-    step->slot->width = width;
-    step->slot->value = lane_values_new(ex, width);
+    VariableSlot *slot = ARENA_NEW(&ex->arena, VariableSlot);
+    slot->width        = width;
+    slot->value        = lane_values_new(ex, width);
     if (map_get(&ex->slots, name))
         executor_mistake(ex, "lowered code binds `%s` where it is bound already", name);
-    map_set(&ex->slots, name, step->slot);
-    const ExecStep *made = make_step(ex, body, width);
+    map_set(&ex->slots, name, slot);
+    return slot;
+}
+
+void unbind_name(Executor *ex, const char *name)
+{
     map_set(&ex->slots, name, NULL);
+}
+
+/* Binds a name while the body is made. */
+static const ExecStep *make_body(Executor *ex, ExecStep *step, const char *name, int width, const Stmt *body)
+{
+    step->slot           = bind_name(ex, name, width);
+    const ExecStep *made = make_step(ex, body, width);
+    unbind_name(ex, name);
     return made;
 }
 
@@ -283,9 +289,13 @@ static void make_loop(Executor *ex, ExecStep *step, const Stmt *s)
                                            [LOOP_UNROLL]   = run_serial };
     int                      width     = step->width;
     int64_t                  extent    = 1;
-    step->run                          = actions[s->loop.kind];
-    step->a                            = code_add(ex, step->code, s->loop.min);
-    step->b                            = code_add(ex, step->code, s->loop.extent);
+    if (loop_table[s->loop.kind].thread) {
+        make_threads(ex, step, s);
+        return;
+    }
+    step->run = actions[s->loop.kind];
+    step->a   = code_add(ex, step->code, s->loop.min);
+    step->b   = code_add(ex, step->code, s->loop.extent);
     if (s->loop.kind == LOOP_VECTOR &&
         (!expr_is_int(s->loop.extent, &extent) || extent <= 0 || extent > EXECUTOR_MAX_LANES / width))
         executor_mistake(ex, "the vector loop `%s` has no constant extent, or too large a one", s->loop.name);
@@ -357,8 +367,10 @@ static void make_other(Executor *ex, ExecStep *step, const Stmt *s)
         step->body       = make_step(ex, s->produce.body, step->width);
         break;
     case STMT_ALLOC:
-        step->run  = run_alloc;
-        step->a    = code_add(ex, step->code, s->alloc.count);
+        step->run = run_alloc;
+        step->a   = code_add(ex, step->code, s->alloc.count);
+        if (ex->kernel)
+            make_kernel_alloc(ex, step, s);
         step->body = make_step(ex, s->alloc.body, step->width);
         break;
     case STMT_NEED:
@@ -381,9 +393,11 @@ static void make_other(Executor *ex, ExecStep *step, const Stmt *s)
 const ExecStep *make_step(Executor *ex, const Stmt *s, int width)
 {
     static void (*const makers[STMT_COUNT])(Executor * ex, ExecStep * step, const Stmt *s) = {
-        [STMT_FOR] = make_loop,    [STMT_BLOCK] = make_block, [STMT_IF] = make_branch,
-        [STMT_STORE] = make_store, [STMT_STAGE] = make_stage,
+        [STMT_FOR] = make_loop,        [STMT_BLOCK] = make_block, [STMT_IF] = make_branch,
+        [STMT_STORE] = make_store,     [STMT_STAGE] = make_stage, [STMT_KERNEL] = make_kernel,
+        [STMT_BARRIER] = make_barrier, [STMT_SYNC] = make_sync,
     };
+    expect_place(ex, s);
     ExecStep *step = ARENA_NEW(&ex->arena, ExecStep);
     step->stmt     = s;
     step->width    = width;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The memory of the executor: every access is checked for its index, its value and concurrent accesses.
  *
- * A race is found by strands (executor.h): an element records the last strand that wrote it and the last that read it.
+ * A race is found by strands (executor.h): an element records the last strand that wrote it and the last that read it,
+ * or one that stands for all that could read it at once.
  * A store of the value that is there already changes nothing and is no race: a tail that is shifted inward computes
  * points twice. */
 #include "interp/executor.h"
@@ -47,46 +48,69 @@ void lane_memory_of_port(Executor *ex, LaneMemory *mem, const kn_buffer *b, bool
 
 void lane_memory_allocate(Arena *arena, LaneMemory *mem, kn_type type, int64_t count)
 {
-    const size_t bytes = (size_t)count * kn_type_size(type);
-    mem->low           = 0;
-    mem->high          = count - 1;
-    mem->data          = arena_array(arena, (size_t)count, kn_type_size(type));
-    mem->shadow        = ARENA_ARRAY(arena, Shadow, (size_t)count);
+    mem->low    = 0;
+    mem->high   = count - 1;
+    mem->data   = arena_array(arena, (size_t)count, kn_type_size(type));
+    mem->shadow = ARENA_ARRAY(arena, Shadow, (size_t)count);
+    lane_memory_spoil(mem, type);
+}
+
+void lane_memory_spoil(LaneMemory *mem, kn_type type)
+{
+    const int64_t count = mem->high + 1;
+    const size_t  bytes = (size_t)count * kn_type_size(type);
     for (size_t i = 0; i < bytes; i++)
         mem->data[i] = (char)(0xA5 ^ i * 0x3B);
-    for (int64_t i = 0; i < count; i++)
-        mem->shadow[i].exists = true;
+    for (int64_t i = 0; i < count; i++) {
+        mem->shadow[i].exists      = true;
+        mem->shadow[i].defined     = false;
+        mem->shadow[i].atomic      = false;
+        mem->shadow[i].definitions = 0;
+    }
 }
 
 /* ---- Company ----------------------------------------------------------------------------- */
-
-/* May the strands run at the same time? */
-static bool are_concurrent(const Executor *ex, uint32_t a, uint32_t b)
-{
-    const Strand *all = ex->strands.at;
-    for (uint32_t i = a; i != 0 && a != b; i = all[i].parent)
-        for (uint32_t k = b; k != 0; k = all[k].parent)
-            if (i != k && all[i].loop == all[k].loop)
-                return true;
-    return false;
-}
 
 static const char *producer(const Executor *ex)
 {
     return ex->producing ? ex->producing->func : "(outside of all functions)";
 }
 
-__attribute__((noreturn)) static void refuse_race(Executor *ex, const BufferMemory *s, int64_t index, const char *what)
+/* No other strand that may run at the same time did this to the element. */
+static void expect_alone(Executor *ex, const BufferMemory *s, uint32_t strand, int64_t index, const char *what)
 {
-    executor_mistake(ex, "`%s` %s element %lld of `%s`, which another iteration of the same parallel loop %s",
-                     producer(ex), what, (long long)index, s->buffer->name,
-                     "may be changing or reading at that moment");
+    const uint32_t loop = strand ? concurrent_by(ex, strand, ex->strand) : 0;
+    if (loop)
+        executor_mistake(ex, "`%s` %s element %lld of `%s`, which %s may be changing or reading at that moment",
+                         producer(ex), what, (long long)index, s->buffer->name, ex->loops.at[loop].others);
+}
+
+void expect_current(Executor *ex, const BufferMemory *s, bool writes)
+{
+    if (s->on_device && !(writes ? s->host_writes : s->host_reads))
+        executor_mistake(ex, "`%s` %s `%s` on the host, and no sync says so after the kernels before", producer(ex),
+                         writes ? "writes" : "reads", s->buffer->name);
+}
+
+/* The memory of the buffer that a lane sees from here. */
+static LaneMemory *enter(Executor *ex, const BufferMemory *s, int lane, int width, bool writes)
+{
+    const char *what = writes ? "writes" : "reads";
+    if (!s->per_lane)
+        executor_mistake(ex, "`%s` %s `%s`, which is not allocated here", producer(ex), what, s->buffer->name);
+    if (!ex->block)
+        expect_current(ex, s, writes);
+    else if (!s->in_kernel && !s->on_device)
+        executor_mistake(ex, "`%s` %s `%s` in a kernel, which is memory of the host", producer(ex), what,
+                         s->buffer->name);
+    if (s->thread && *s->thread < 0)
+        executor_mistake(ex, "`%s` %s `%s`, of which each thread has its own, outside thread loops", producer(ex), what,
+                         s->buffer->name);
+    return memory_of_lane(s, lane, width);
 }
 
 static Shadow *find(Executor *ex, const BufferMemory *s, const LaneMemory *mem, int64_t index, const char *what)
 {
-    if (!s->per_lane)
-        executor_mistake(ex, "`%s` %s `%s`, which is not allocated here", producer(ex), what, s->buffer->name);
     if (index < mem->low || index > mem->high)
         executor_mistake(ex, "`%s` %s `%s` at index %lld, but it has %lld..%lld", producer(ex), what, s->buffer->name,
                          (long long)index, (long long)mem->low, (long long)mem->high);
@@ -101,8 +125,8 @@ static Shadow *find(Executor *ex, const BufferMemory *s, const LaneMemory *mem, 
 
 Lane memory_load(Executor *ex, const BufferMemory *s, int lane, int width, int64_t index, uint8_t *undefined)
 {
-    const LaneMemory *mem    = s->per_lane ? memory_of_lane(s, lane, width) : NULL;
-    Shadow           *shadow = find(ex, s, mem, index, "reads");
+    const LaneMemory *mem    = enter(ex, s, lane, width, false);
+    const Shadow     *shadow = find(ex, s, mem, index, "reads");
     const size_t      size   = kn_type_size(s->buffer->type);
     if (!shadow->defined) {
         ex->counts->undefined_loads++;
@@ -115,10 +139,12 @@ Lane memory_load(Executor *ex, const BufferMemory *s, int lane, int width, int64
 void memory_watch(Executor *ex, const BufferMemory *s, int lane, int width, int64_t index)
 {
     Shadow *shadow = find(ex, s, memory_of_lane(s, lane, width), index, "reads");
-    if (shadow->writer && are_concurrent(ex, shadow->writer, ex->strand) && !(ex->in_atomic && shadow->atomic))
-        refuse_race(ex, s, index, "reads");
-    if (!ex->in_atomic)
-        shadow->reader = ex->strand;
+    if (!(ex->in_atomic && shadow->atomic))
+        expect_alone(ex, s, shadow->writer, index, "reads");
+    if (ex->in_atomic)
+        return;
+    const uint32_t loop = shadow->reader ? concurrent_by(ex, shadow->reader, ex->strand) : 0;
+    shadow->reader      = loop ? strand_of_all(ex, loop) : ex->strand;
 }
 
 /* Counts a store of the definition that is being produced. */
@@ -135,7 +161,7 @@ static void count_point(Executor *ex, const BufferMemory *s, Shadow *shadow)
 
 void memory_store(Executor *ex, const BufferMemory *s, int lane, int width, int64_t index, Lane v, bool undefined)
 {
-    const LaneMemory *mem    = s->per_lane ? memory_of_lane(s, lane, width) : NULL;
+    const LaneMemory *mem    = enter(ex, s, lane, width, true);
     Shadow           *shadow = find(ex, s, mem, index, "writes");
     const size_t      size   = kn_type_size(s->buffer->type);
     char             *at     = mem->data + index * (int64_t)size;
@@ -150,10 +176,10 @@ void memory_store(Executor *ex, const BufferMemory *s, int lane, int width, int6
     if (changes && shadow->event == ex->event && !ex->in_atomic)
         executor_mistake(ex, "two lanes of a vector loop of `%s` write different values to element %lld of `%s`",
                          producer(ex), (long long)index, s->buffer->name);
-    if (changes && !(ex->in_atomic && shadow->atomic) &&
-        ((shadow->writer && are_concurrent(ex, shadow->writer, ex->strand)) ||
-         (shadow->reader && are_concurrent(ex, shadow->reader, ex->strand))))
-        refuse_race(ex, s, index, "writes");
+    if (changes && !(ex->in_atomic && shadow->atomic)) {
+        expect_alone(ex, s, shadow->writer, index, "writes");
+        expect_alone(ex, s, shadow->reader, index, "writes");
+    }
     count_point(ex, s, shadow);
     memcpy(at, bytes, size);
     shadow->defined = !undefined;

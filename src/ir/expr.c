@@ -264,7 +264,7 @@ typedef struct Search {
 static void search_call(const Expr *e, void *user)
 {
     Search *s = user;
-    s->found |= e->op == EX_CALL && e->u.call.func == s->func;
+    s->found |= e->op == EX_CALL && (!s->func || e->u.call.func == s->func);
 }
 
 bool expr_reads(ExprPool *pool, const Expr *e, const Func *f)

@@ -181,7 +181,7 @@ const Expr *expr_rewrite(ExprPool *pool, const Expr *e, const Expr *(*change)(vo
 
 /* Calls visit(e, user) once for each node reachable from e, operands first. */
 void expr_visit(ExprPool *pool, const Expr *e, void (*visit)(const Expr *e, void *user), void *user);
-/* Does `e` call `f`? */
+/* Does `e` call `f` (NULL: any function)? */
 bool expr_reads(ExprPool *pool, const Expr *e, const Func *f);
 /* Is it a call of `f`, of any component, at these very coordinates? */
 bool expr_is_call_at(const Expr *e, const Func *f, const Expr *const *args);

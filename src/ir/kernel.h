@@ -7,6 +7,8 @@
 #include "ir/stmt.h"
 
 enum { GPU_AXES = 3, GPU_WARP = 32 };
+/* What every device has that is worth a kernel: threads of a block, of them along z, and bytes of shared memory. */
+enum { GPU_MOST_THREADS = 1024, GPU_MOST_THREADS_Z = 64, GPU_SHARED_BYTES = 48 << 10 };
 
 /* A port, or scratch of the host, that the kernel touches. */
 typedef struct KernelBuffer {

@@ -206,7 +206,8 @@ static void print_bodies(Printer *p, const Record *r, const Stmt *s, bool deeper
 /* Does the record have a body? */
 static bool has_body(const Record *r)
 {
-    return r->fields[r->count - 1].kind == FIELD_BODY || r->fields[r->count - 1].kind == FIELD_ELSE;
+    const Field *last = r->count ? &r->fields[r->count - 1] : NULL;
+    return last && (last->kind == FIELD_BODY || last->kind == FIELD_ELSE);
 }
 
 /* `last`: nothing follows in the same block. */

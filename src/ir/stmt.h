@@ -24,6 +24,9 @@
  * the number of its elements, or the field itself. */
 #define DECLARE_FIELD(M, KIND, type, name, count) type name;
 
+/* A coordinate of lowered code lies within ±2^28 (checked at run time), so sums of a few of them never wrap. */
+enum { MOST_COORDINATE = 1 << 28 };
+
 typedef enum BufferKind { BUFFER_INPUT, BUFFER_OUTPUT, BUFFER_SCRATCH } BufferKind;
 enum { BUFFER_KIND_COUNT = BUFFER_SCRATCH + 1 };
 extern const char *const buffer_kind_names[BUFFER_KIND_COUNT]; /* "input", "output", "scratch" */

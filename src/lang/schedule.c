@@ -239,6 +239,19 @@ static bool read_word(Scheduling *s, const Ast *a, const char *const *words, con
     return false;
 }
 
+/* A row of memory_table. MEMORY_AUTO, the first, is what a function has that says nothing: it has no word here. */
+static bool read_memory(Scheduling *s, const Ast *a, ScheduleArg *out)
+{
+    enum { FIRST = MEMORY_AUTO + 1 };
+    const char *words[MEMORY_COUNT - FIRST + 1] = { NULL };
+    for (int i = FIRST; i < MEMORY_COUNT; i++)
+        words[i - FIRST] = memory_table[i].name;
+    if (!read_word(s, a, words, "a memory", out))
+        return false;
+    out->value += FIRST;
+    return true;
+}
+
 static bool read_argument(Scheduling *s, const Env *env, char letter, const Ast *a, const ScheduleArg *before,
                           ScheduleArg *out)
 {
@@ -252,7 +265,7 @@ static bool read_argument(Scheduling *s, const Env *env, char letter, const Ast 
     case 'c': return read_expr(s, env, a, true, out);
     case 'f': return read_function(s, env, a, out);
     case 'l': return read_other_loop(s, a, before, out);
-    default: return read_word(s, a, memory_names, "a memory", out);
+    default: return read_memory(s, a, out);
     }
 }
 

@@ -27,13 +27,38 @@ static NestVerdict check_kinds(const Nesting *n)
             return fault(NEST_TWO_VECTORS, i, vector);
         if (l->kind == LOOP_VECTOR && l->extent > LEGAL_LANES)
             return fault(NEST_WIDE_VECTOR, i, -1);
-        if (l->kind == LOOP_PARALLEL && vector >= 0)
+        if (loop_table[l->kind].at_once && l->kind != LOOP_VECTOR && vector >= 0)
             return fault(NEST_PARALLEL_IN_VECTOR, i, vector);
         if (l->kind == LOOP_VECTOR)
             vector = i;
         if (l->kind == LOOP_UNROLL && copies > LEGAL_COPIES / l->extent)
             return fault(NEST_MANY_COPIES, i, -1);
         copies *= l->kind == LOOP_UNROLL ? l->extent : 1;
+    }
+    return legal;
+}
+
+/* Of a kernel: block loops one directly in the other, then anything, then thread loops one directly in the other. */
+static NestVerdict check_kernel(const Nesting *n)
+{
+    int blocks = 0, threads = 0, inside = -1, parallel = -1, after = -1;
+    for (int i = 0; i < n->count; i++) {
+        const LoopKind kind   = n->loops[i].kind;
+        const bool     thread = loop_table[kind].thread, block = kind == LOOP_BLOCK;
+        if (kind == LOOP_PARALLEL)
+            parallel = i;
+        if (parallel >= 0 && (blocks || threads || block || thread))
+            return fault(NEST_PARALLEL_KERNEL, i, parallel < i ? parallel : -1);
+        if (block && inside >= 0)
+            return fault(NEST_BLOCK_INSIDE, i, inside);
+        if (thread && after >= 0)
+            return fault(NEST_THREAD_APART, i, after);
+        blocks += block;
+        threads += thread;
+        if (blocks > LEGAL_AXES || threads > LEGAL_AXES)
+            return fault(NEST_MANY_AXES, i, -1);
+        inside = !block && (blocks || thread) && inside < 0 ? i : inside;
+        after  = !thread && threads && after < 0 ? i : after;
     }
     return legal;
 }
@@ -114,8 +139,8 @@ static NestVerdict check_bounds(const Nesting *n)
 
 NestVerdict nest_check(const Nesting *n)
 {
-    NestVerdict (*const rules[])(const Nesting *) = { check_kinds, check_step_order, check_points_outside,
-                                                      check_steps_at_once, check_bounds };
+    NestVerdict (*const rules[])(const Nesting *) = { check_kinds,          check_kernel,        check_step_order,
+                                                      check_points_outside, check_steps_at_once, check_bounds };
     NestVerdict found                             = legal;
     for (size_t i = 0; i < sizeof rules / sizeof *rules && !found.fault; i++)
         found = rules[i](n);

@@ -15,8 +15,8 @@
 
 #include "legal/facts.h"
 
-/* Of a definition: the lanes of its vector loop, the copies of its body. */
-enum { LEGAL_LANES = 1024, LEGAL_COPIES = 4096 };
+/* Of a definition: the lanes of its vector loop, the copies of its body, its loops over blocks and over threads. */
+enum { LEGAL_LANES = 1024, LEGAL_COPIES = 4096, LEGAL_AXES = 3 };
 
 /* A loop of a nest. */
 typedef struct NestLoop {
@@ -41,6 +41,10 @@ typedef enum NestFault {
     NEST_WIDE_VECTOR,        /* `loop` has more iterations than a vector lanes */
     NEST_PARALLEL_IN_VECTOR, /* `loop` is parallel, inside the vector loop `other` */
     NEST_MANY_COPIES,        /* with `loop` the body is copied too often */
+    NEST_BLOCK_INSIDE,       /* `loop` is over blocks, inside `other`, which is of another kind and in a kernel */
+    NEST_THREAD_APART,       /* `loop` is over threads, inside `other`, which is inside a loop over threads */
+    NEST_MANY_AXES,          /* with `loop` there are more loops of its kind than a device has axes */
+    NEST_PARALLEL_KERNEL,    /* `loop` is parallel, `other` of a kernel, or the other way round */
     NEST_STEP_ORDER,         /* steps are taken in another order, and the result may depend on it */
     NEST_POINTS_OUTSIDE,     /* `loop` over points is outside `other` over steps, which read other points */
     NEST_POINTS_AND_STEPS,   /* one loop goes through both, and steps read other points */

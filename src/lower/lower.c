@@ -21,7 +21,10 @@ static const LowerPass gpu_passes[] = {
     { "simplify", "expressions simplified, loops of one iteration and what is never used removed", lower_simplify },
     { "unroll", "unrolled loops as copies", lower_unroll },
     { "vectorize", "bodies of vector loops made fit for lanes", lower_vectorize },
+    { "kernels", "block and thread loops cut out of the host's code, each kernel in one form", lower_kernels },
     { "clean", "simplified once more", lower_simplify },
+    { "barriers", "barriers where data crosses threads", lower_barriers },
+    { "sync", "the host's copies of buffers made current where it uses them", lower_sync },
     { "math", "exp, sin and the like as sequences of basic operators", lower_math },
 };
 

@@ -7,9 +7,6 @@
 #include "ir/target.h"
 #include "plan/plan.h"
 
-/* A coordinate of lowered code lies within ±2^28 (checked at run time), so sums of a few of them never wrap. */
-enum { MOST_COORDINATE = 1 << 28 };
-
 typedef struct Lower {
     kn_context *cx;
     Arena      *arena;
@@ -59,6 +56,9 @@ const Stmt *lower_partition(Lower *lw, const Stmt *s); /* partition.c */
 const Stmt *lower_unroll(Lower *lw, const Stmt *s);    /* unroll.c */
 const Stmt *lower_vectorize(Lower *lw, const Stmt *s); /* vectorize.c: bodies of vector loops for lanes */
 const Stmt *lower_simplify(Lower *lw, const Stmt *s);  /* simplify.c */
+const Stmt *lower_kernels(Lower *lw, const Stmt *s);   /* kernels.c */
+const Stmt *lower_barriers(Lower *lw, const Stmt *s);  /* barriers.c */
+const Stmt *lower_sync(Lower *lw, const Stmt *s);      /* sync.c */
 const Stmt *lower_math(Lower *lw, const Stmt *s);      /* math.c: mathematical functions as their expansions */
 
 #endif

@@ -22,7 +22,7 @@ typedef struct ScheduleArg {
     const char     *name;   /* ARG_VAR, ARG_WORD: interned */
     const Func     *func;   /* ARG_FUNC */
     int             update; /* ARG_FUNC: -1 for the function itself */
-    int64_t         value;  /* ARG_INT; ARG_WORD: which of its words it is */
+    int64_t         value;  /* ARG_INT; ARG_WORD: its Tail or Memory */
     const Expr     *expr;   /* ARG_EXPR */
     Loc             loc;
 } ScheduleArg;

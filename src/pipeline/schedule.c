@@ -20,8 +20,7 @@ enum { TAIL = 1, WHOLE = 2, VERSIONS = 4, CONSUMES = 8, INPUTS = 16 };
 
 const DirectiveInfo directive_table[DIRECTIVE_COUNT] = { DIRECTIVES(DIRECTIVE_ROW) };
 
-const char *const tail_names[]   = { "round_up", "guard", "shift_inward", "predicate", NULL };
-const char *const memory_names[] = { "stack", "heap", "register", NULL };
+const char *const tail_names[] = { "round_up", "guard", "shift_inward", "predicate", NULL };
 
 const DirectiveInfo *directive_find(const char *name)
 {

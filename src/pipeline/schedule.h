@@ -13,7 +13,7 @@
  *     v  a loop variable that exists        n  a new loop variable          d  an argument of the function (storage)
  *     i  a positive integer                 e  any integer expression (known sizes, inputs, parameters)
  *     f  a function                         l  a loop of the function named just before
- *     c  a condition                        m  a memory: stack, heap, register
+ *     c  a condition                        m  a memory: a row of memory_table
  *  '*' after a letter: one or more; '?' after a letter: may be left out.
  *
  * Properties:
@@ -84,13 +84,13 @@
     X(PREFETCH,        "prefetch",        "fvi",      CPU | GPU, 0,               LOOPS,    apply_prefetch,            \
       "fetches what the loop will need `factor` iterations ahead")                                                     \
     /* GPU */                                                                                                          \
-    X(GPU_BLOCKS,      "gpu_blocks",      "v*",       GPU,       0,               NOWHERE,  NULL,                      \
+    X(GPU_BLOCKS,      "gpu_blocks",      "v*",       GPU,       0,               LOOPS,    apply_gpu_loops,           \
       "loops over the blocks of a kernel")                                                                             \
-    X(GPU_THREADS,     "gpu_threads",     "v*",       GPU,       0,               NOWHERE,  NULL,                      \
+    X(GPU_THREADS,     "gpu_threads",     "v*",       GPU,       0,               LOOPS,    apply_gpu_loops,           \
       "loops over the threads of a block")                                                                             \
-    X(GPU_LANES,       "gpu_lanes",       "v",        GPU,       0,               NOWHERE,  NULL,                      \
+    X(GPU_LANES,       "gpu_lanes",       "v",        GPU,       0,               LOOPS,    apply_gpu_loops,           \
       "a loop over the lanes of a warp")                                                                               \
-    X(GPU_TILE,        "gpu_tile",        "vvnnnnii", GPU,       TAIL | CONSUMES, NOWHERE,  NULL,                      \
+    X(GPU_TILE,        "gpu_tile",        "vvnnnnii", GPU,       TAIL | CONSUMES, LOOPS,    apply_gpu_tile,            \
       "a `tile` whose outer loops are blocks and inner ones threads")
 /* clang-format on */
 
@@ -117,8 +117,7 @@ typedef struct DirectiveInfo {
 typedef enum Tail { TAIL_ROUND_UP, TAIL_GUARD, TAIL_SHIFT_INWARD, TAIL_PREDICATE } Tail;
 
 extern const DirectiveInfo directive_table[DIRECTIVE_COUNT];
-extern const char *const   tail_names[];   /* by Tail; NULL at the end */
-extern const char *const   memory_names[]; /* NULL at the end. An ARG_WORD has the place of its word as its value */
+extern const char *const   tail_names[]; /* by Tail; NULL at the end */
 
 /* NULL: there is none of that name. For the parser alone: everything else asks for the id. */
 const DirectiveInfo *directive_find(const char *name);

@@ -76,8 +76,8 @@ static int choose_lanes(Planner *pl, const Func *f, const Expr *const *values)
         note_type(&w, (kn_type)values[i]->type);
         expr_visit(&pl->plan->exprs, values[i], note_call_type, &w);
     }
-    int lanes = pl->vector_bits / w.narrow;
-    while (lanes > MOST_DEFAULT_LANES || lanes > 4 * pl->vector_bits / w.wide)
+    int lanes = pl->target.vector_bits / w.narrow;
+    while (lanes > MOST_DEFAULT_LANES || lanes > 4 * pl->target.vector_bits / w.wide)
         lanes /= 2;
     return lanes;
 }
@@ -178,6 +178,6 @@ bool default_loops(Planner *pl, FuncDraft *f)
 {
     bool ok = true;
     for (int k = -1; k < f->func->update_count && ok; k++)
-        ok = default_def(pl, f, draft_def(f, k));
+        ok = (pl->target.kind == TARGET_GPU ? default_kernel : default_def)(pl, f, draft_def(f, k));
     return ok;
 }

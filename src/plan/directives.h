@@ -7,7 +7,6 @@
 
 /* When a directive is obeyed. */
 typedef enum DirectivePhase {
-    PHASE_NOWHERE, /* not by this planner */
     PHASE_REWRITE, /* first: it makes functions */
     PHASE_PLACE,   /* noted: levels.c and sharing.c ask for it */
     PHASE_STORAGE, /* before the loops of its function are made */

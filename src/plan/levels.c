@@ -49,7 +49,7 @@ static bool is_parallel(const void *of, TreeLevel at)
 {
     (void)of;
     const PlanDef *def = at.def;
-    return def->loops[at.loop].kind == LOOP_PARALLEL && !(def->with.def && at.loop <= def->with.loop);
+    return loop_table[def->loops[at.loop].kind].at_once && !(def->with.def && at.loop <= def->with.loop);
 }
 
 static LevelTree tree_of(const Plan *plan)

@@ -231,11 +231,12 @@ bool apply_reorder(Planner *pl, FuncDraft *f, DefDraft *d, const Directive *dir)
 }
 
 /* tile(x, y, xo, yo, xi, yi, fx, fy): both split, the inner ones inside. */
+static const int tile_parts[] = { 4, 5, 2, 3 }; /* xi, yi, xo, yo: innermost first */
+
 bool apply_tile(Planner *pl, FuncDraft *f, DefDraft *d, const Directive *dir)
 {
     (void)f;
-    static const int parts[] = { 4, 5, 2, 3 }; /* xi, yi, xo, yo: innermost first */
-    int              loops[4];
+    int loops[4];
     for (int k = 0; k < 2; k++) {
         const int at = named_loop(pl, d, dir, k);
         if (at < 0 || !divisible(pl, d, dir, at) ||
@@ -243,7 +244,7 @@ bool apply_tile(Planner *pl, FuncDraft *f, DefDraft *d, const Directive *dir)
             return false;
     }
     for (int k = 0; k < 4; k++)
-        if ((loops[k] = named_loop(pl, d, dir, parts[k])) < 0)
+        if ((loops[k] = named_loop(pl, d, dir, tile_parts[k])) < 0)
             return false;
     reorder_loops(pl, d, 4, loops);
     d->moved_by = dir;
@@ -340,6 +341,35 @@ bool apply_loop_kind(Planner *pl, FuncDraft *f, DefDraft *d, const Directive *di
     }
     d->loops.at[at].loop.kind = row->kind;
     d->loops.at[at].by        = dir;
+    return true;
+}
+
+/* gpu_blocks, gpu_threads, gpu_lanes: each loop named gets the kind. */
+bool apply_gpu_loops(Planner *pl, FuncDraft *f, DefDraft *d, const Directive *dir)
+{
+    (void)f;
+    const LoopKind kind = directive_is(dir, DIR_GPU_BLOCKS)    ? LOOP_BLOCK
+                          : directive_is(dir, DIR_GPU_THREADS) ? LOOP_THREAD
+                                                               : LOOP_LANE;
+    for (int k = 0; k < dir->arg_count; k++) {
+        const int at = named_loop(pl, d, dir, k);
+        if (at < 0 || !divisible(pl, d, dir, at))
+            return false;
+        d->loops.at[at].loop.kind = kind;
+        d->loops.at[at].by        = dir;
+    }
+    return true;
+}
+
+bool apply_gpu_tile(Planner *pl, FuncDraft *f, DefDraft *d, const Directive *dir)
+{
+    if (!apply_tile(pl, f, d, dir))
+        return false;
+    for (int k = 0; k < 4; k++) {
+        Loop *l      = &d->loops.at[named_loop(pl, d, dir, tile_parts[k])];
+        l->loop.kind = k < 2 ? LOOP_THREAD : LOOP_BLOCK;
+        l->by        = dir;
+    }
     return true;
 }
 

@@ -42,6 +42,28 @@ static bool refuse_kind(Planner *pl, const DefDraft *d, const Loop *l, const Loo
                   LEGAL_COPIES);
 }
 
+static bool refuse_kernel(Planner *pl, const DefDraft *d, const Loop *l, const Loop *other, NestFault fault)
+{
+    const Loc   loc  = kind_loc(d, l);
+    const char *name = loop_text(pl, &l->loop), *kind = loop_table[l->loop.kind].adjective,
+               *outer = other ? loop_text(pl, &other->loop) : name;
+    if (fault == NEST_BLOCK_INSIDE)
+        return refuse(pl, ERROR_LOOP_KIND, loc, "reorder it outside",
+                      "the block loop `%s` of %s is inside the loop `%s` of the same kernel", name, def_text(pl, d),
+                      outer);
+    if (fault == NEST_THREAD_APART)
+        return refuse(pl, ERROR_LOOP_KIND, loc, arena_printf(pl->arena, "reorder `%s` inside or outside both", outer),
+                      "the thread loops of %s are not one directly in the other: `%s` is between `%s` and another",
+                      def_text(pl, d), outer, name);
+    if (fault == NEST_MANY_AXES)
+        return refuse(pl, ERROR_LOOP_KIND, loc, "fuse two of them, or leave one serial",
+                      "%s has more than %d %s loops, and a device has %d axes", def_text(pl, d), LEGAL_AXES, kind,
+                      LEGAL_AXES);
+    return refuse(pl, ERROR_LOOP_KIND, loc, "leave one of them serial",
+                  "%s has a parallel loop and loops of a kernel: the one is of the CPU, the others are of the GPU",
+                  def_text(pl, d));
+}
+
 /* ---- Steps ------------------------------------------------------------------------------ */
 
 static bool refuse_order(Planner *pl, const DefDraft *d)
@@ -135,6 +157,10 @@ bool check_nest(Planner *pl, DefDraft *d)
     case NEST_WIDE_VECTOR:
     case NEST_PARALLEL_IN_VECTOR:
     case NEST_MANY_COPIES: return refuse_kind(pl, d, l, other, v.fault);
+    case NEST_BLOCK_INSIDE:
+    case NEST_THREAD_APART:
+    case NEST_MANY_AXES:
+    case NEST_PARALLEL_KERNEL: return refuse_kernel(pl, d, l, other, v.fault);
     case NEST_STEP_ORDER: return refuse_order(pl, d);
     case NEST_POINTS_OUTSIDE:
     case NEST_POINTS_AND_STEPS: return refuse_points(pl, d, l, other);

@@ -18,6 +18,18 @@ static bool make_functions(Planner *pl)
     return !pl->failed;
 }
 
+/* Is the directive for this kind of target? */
+static bool fits_target(Planner *pl, const Directive *d)
+{
+    const bool gpu = pl->target.kind == TARGET_GPU;
+    if (d->info->targets & (gpu ? FOR_GPU : FOR_CPU))
+        return true;
+    return refuse(pl, ERROR_TARGET, d->loc,
+                  gpu ? "gpu_blocks and gpu_threads are for GPUs"
+                      : "parallel and vectorize are for CPUs; --target cuda or --target opencl is for GPUs",
+                  "`%s` is for %s: not for this target", d->info->name, gpu ? "CPUs" : "GPUs");
+}
+
 /* Hands each directive to its function. A function whose loops `compute_at` or its kin name counts as scheduled too:
  * its loops keep their names. */
 static void distribute(Planner *pl)
@@ -27,11 +39,8 @@ static void distribute(Planner *pl)
         FuncDraft       *f = draft_of(pl, d->func);
         if (map_get(&pl->used, d))
             continue;
-        if (!(d->info->targets & FOR_CPU)) {
-            refuse(pl, ERROR_TARGET, d->loc, "parallel and vectorize are for CPUs",
-                   "`%s` is for GPUs: not for this target", d->info->name);
+        if (!fits_target(pl, d))
             continue;
-        }
         f->is_scheduled = true;
         vec_push(pl->arena, &f->directives, d);
         directive_apply(pl, PHASE_PLACE, f, d);
@@ -152,17 +161,14 @@ static bool plan_loops(Planner *pl)
     return !pl->failed;
 }
 
-Plan *plan_make(kn_pipeline *p, const Schedule *schedule, Arena *arena, int vector_bits)
+Plan *plan_make(kn_pipeline *p, const Schedule *schedule, Arena *arena, PlanTarget target)
 {
     Plan *plan = ARENA_NEW(arena, Plan);
     *plan      = (Plan){ .cx = p->cx, .arena = arena, .pipeline = p, .name = p->name };
     expr_pool_init(&plan->exprs, p->cx, arena);
-    Planner pl = { .cx          = p->cx,
-                   .arena       = arena,
-                   .plan        = plan,
-                   .pipeline    = p,
-                   .schedule    = schedule,
-                   .vector_bits = vector_bits ? vector_bits : 256 };
+    Planner pl = { .cx = p->cx, .arena = arena, .plan = plan, .pipeline = p, .schedule = schedule, .target = target };
+    if (!target.vector_bits)
+        pl.target.vector_bits = 256;
     map_init(&pl.names, arena);
     map_init(&pl.drafts_of, arena);
     map_init(&pl.used, arena);
@@ -185,12 +191,24 @@ Plan *plan_make(kn_pipeline *p, const Schedule *schedule, Arena *arena, int vect
 
 /* ---- Choice ----------------------------------------------------------------------------- */
 
-static bool fits(const Schedule *s, const char *target)
+/* Does it have a directive that is for GPUs alone? */
+static bool is_of_kernels(const Schedule *s)
 {
-    return !s->target || !target || !strcmp(s->target, target);
+    bool found = false;
+    for (size_t i = 0; i < s->directives.count; i++)
+        found |= s->directives.at[i].info->targets == FOR_GPU;
+    return found;
 }
 
-bool plan_choose(kn_pipeline *p, const char *name, const char *target, const Schedule **out)
+static bool fits(const Schedule *s, const Target *target)
+{
+    const bool gpu = target && target->kind == TARGET_GPU;
+    if (!s->target)
+        return !gpu || is_of_kernels(s);
+    return !target || !strcmp(s->target, target->name) || (gpu && !strcmp(s->target, "gpu"));
+}
+
+bool plan_choose(kn_pipeline *p, const char *name, const Target *target, const Schedule **out)
 {
     *out = NULL;
     if (name && !*name)

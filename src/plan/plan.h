@@ -17,6 +17,7 @@
 #define KILN_PLAN_PLAN_H
 
 #include "ir/stmt.h"
+#include "ir/target.h"
 #include "pipeline/schedule.h"
 
 /* One loop of a definition. */
@@ -114,14 +115,20 @@ typedef struct Plan {
     const Func **inlined; /* functions of the pipeline that are not here because they are inlined */
 } Plan;
 
+/* What the plan is made for. All zero: a CPU with vectors of 256 bits. */
+typedef struct PlanTarget {
+    TargetKind kind;
+    int        vector_bits; /* of its registers; 0: 256 */
+} PlanTarget;
+
 /* Makes a plan in `arena`. `schedule` NULL: the default schedule, also for every function that the schedule does not
- * speak of; its vectors are made for registers of vector_bits (0: 256). NULL, with diagnostics that say the reason and
- * a remedy, if the schedule cannot be obeyed. */
-Plan *plan_make(kn_pipeline *p, const Schedule *schedule, Arena *arena, int vector_bits);
+ * speak of. NULL, with diagnostics that say the reason and a remedy, if the schedule cannot be obeyed. */
+Plan *plan_make(kn_pipeline *p, const Schedule *schedule, Arena *arena, PlanTarget target);
 
 /* The schedule to be used: the one of that name; for NULL, the last that fits the target and has no name or is the only
- * one; NULL if there is none, or for "". An unknown name is a diagnostic. */
-bool plan_choose(kn_pipeline *p, const char *name, const char *target, const Schedule **out);
+ * one; NULL if there is none, or for "". A schedule for `gpu` fits every target with a device; so does one without a
+ * target that has directives for GPUs alone. An unknown name is a diagnostic. */
+bool plan_choose(kn_pipeline *p, const char *name, const Target *target, const Schedule **out);
 
 /* The plan as the text of a schedule that makes it again. */
 void plan_print(Text *out, const Plan *plan);

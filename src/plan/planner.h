@@ -84,7 +84,7 @@ typedef struct Planner {
     Plan           *plan;
     kn_pipeline    *pipeline;
     const Schedule *schedule;
-    int             vector_bits;
+    PlanTarget      target;
     Map             names;     /* variables that are taken: interned name -> itself */
     Map             drafts_of; /* Func of the pipeline, the schedule or the plan -> FuncDraft */
     Map             used;      /* directives that have made functions: Directive -> itself */
@@ -168,8 +168,8 @@ void plan_narrow(Planner *pl);
 bool check_nest(Planner *pl, DefDraft *d);
 
 /* ---- loops.c ---- */
-Handler apply_split, apply_fuse, apply_tile, apply_reorder, apply_loop_kind, apply_atomic, apply_specialize,
-    apply_prefetch;
+Handler apply_split, apply_fuse, apply_tile, apply_reorder, apply_loop_kind, apply_gpu_loops, apply_gpu_tile,
+    apply_atomic, apply_specialize, apply_prefetch;
 /* The loops of a definition before any directive. */
 void begin_loops(Planner *pl, FuncDraft *f, DefDraft *d);
 /* Checks the loops and hands them to the plan. */
@@ -186,6 +186,10 @@ void reorder_loops(Planner *pl, DefDraft *d, int count, const int *loops);
 /* Chooses the place and the loops of a function that the schedule is silent about; its readers have theirs. */
 void default_place(Planner *pl, FuncDraft *f);
 bool default_loops(Planner *pl, FuncDraft *f);
+
+/* ---- defaults_gpu.c ---- */
+/* The loops of a definition on a device. */
+bool default_kernel(Planner *pl, FuncDraft *f, DefDraft *d);
 
 /* ---- levels.c ---- */
 Handler note_compute, note_store;

@@ -114,10 +114,11 @@ static bool is_default_order(const PlanDef *def)
 
 static void print_loops(const Names *n, const PlanDef *def)
 {
-    static const DirectiveId kinds[] = { [LOOP_SERIAL]   = DIR_SERIAL,
-                                         [LOOP_PARALLEL] = DIR_PARALLEL,
-                                         [LOOP_VECTOR]   = DIR_VECTORIZE,
-                                         [LOOP_UNROLL]   = DIR_UNROLL };
+    static const DirectiveId kinds[LOOP_COUNT] = {
+        [LOOP_SERIAL] = DIR_SERIAL, [LOOP_PARALLEL] = DIR_PARALLEL, [LOOP_VECTOR] = DIR_VECTORIZE,
+        [LOOP_UNROLL] = DIR_UNROLL, [LOOP_BLOCK] = DIR_GPU_BLOCKS,  [LOOP_THREAD] = DIR_GPU_THREADS,
+        [LOOP_LANE] = DIR_GPU_LANES
+    };
     if (!is_default_order(def)) {
         ScheduleArg *loops = ARENA_ARRAY(n->out->arena, ScheduleArg, (size_t)def->loop_count);
         for (int i = 0; i < def->loop_count; i++)

@@ -72,11 +72,10 @@ bool apply_reorder_storage(Planner *pl, FuncDraft *f, DefDraft *d, const Directi
 
 bool apply_store_in(Planner *pl, FuncDraft *f, DefDraft *d, const Directive *dir)
 {
-    static const Memory memories[] = { MEMORY_STACK, MEMORY_HEAP, MEMORY_REGISTER }; /* as memory_names */
     (void)d;
     if (!owns_storage(pl, f, dir))
         return false;
-    f->plan->memory = memories[dir->args[0].value];
+    f->plan->memory = (Memory)dir->args[0].value;
     return true;
 }
 
@@ -92,15 +91,9 @@ bool apply_stream(Planner *pl, FuncDraft *f, DefDraft *d, const Directive *dir)
 
 /* ---- Bounds ----------------------------------------------------------------------------- */
 
-static void note_call(const Expr *e, void *user)
-{
-    *(bool *)user |= e->op == EX_CALL;
-}
-
 const Expr *schedule_expr(Planner *pl, const ScheduleArg *a)
 {
-    bool calls = false;
-    expr_visit(&pl->pipeline->exprs, a->expr, note_call, &calls);
+    const bool calls = expr_reads(&pl->pipeline->exprs, a->expr, NULL);
     if (calls)
         refuse(pl, ERROR_EXPRESSION, a->loc, "use sizes, parameters and constants",
                "an expression of a schedule cannot read a function");

@@ -6,9 +6,14 @@
  * copies have one layout: element i of one is element i of the other.
  *
  * A call of a pipeline is
- *     kn_rt_enter; kn_rt_device_enter; …; kn_rt_device_leave; kn_rt_leave
+ *     kn_rt_enter_device; kn_rt_device_enter; …; kn_rt_device_leave; kn_rt_leave
  * with, in between, kn_rt_device_alloc and _free for scratch that kernels use, kn_rt_host_need before code of the host
- * that touches a buffer which a kernel touches too, and kn_rt_launch. */
+ * that touches a buffer which a kernel touches too, and kn_rt_launch.
+ *
+ * A kernel's parameters: for each buffer its memory, for OpenCL followed by one `long`, then the values in order.
+ *     CUDA    .param .u64: the address of element 0, the one at the smallest coordinates
+ *     OpenCL  __global T *memory, long first: element 0 is memory[first]. With negative strides other elements lie
+ *             before it, and an OpenCL buffer cannot be pointed into. */
 #ifndef KILN_RUNTIME_DEVICE_H
 #define KILN_RUNTIME_DEVICE_H
 
@@ -40,6 +45,9 @@ typedef struct kn_rt_kernels {
 
 /* The device's side of one call. */
 typedef struct kn_rt_call kn_rt_call;
+
+/* As kn_rt_enter, for a program with kernels: a port may have its newer, or its only, copy on a device. */
+KN_API int kn_rt_enter_device(kn_rt *rt, const kn_rt_program *program, const kn_buffer *const *given, kn_buffer *used);
 
 /* Chooses the device (that of the ports that have one, which must be the same for all; else the one of the instance),
  * and loads the kernels there, unless they are loaded. `used` are the ports, as kn_rt_enter filled them. *call is NULL

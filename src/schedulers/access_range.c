@@ -93,15 +93,10 @@ static AccessRange reduced(AccessRange r)
     return r;
 }
 
-static bool has_clamp(const AccessRange *r)
-{
-    return r->least != no_least || r->most != no_most;
-}
-
 /* Without its clamps: a larger upper offset covers what they move up, a smaller lower one what they move down. */
 static AccessRange absorb(AccessRange r, const Box *root)
 {
-    if (!has_clamp(&r))
+    if (!access_is_clamped(&r))
         return r;
     const int64_t below = end_of(&r, root, true, false), above = end_of(&r, root, false, true);
     if (r.least != no_least && below < r.least)

@@ -361,7 +361,7 @@ static double conflict_factor(const Walk *w, int j)
     const GraphNode *p    = &w->t->graph->nodes[w->t->nodes[j]];
     double           rows = 1;
     for (int d = 1; w->one && d < p->rank; d++)
-        rows *= (double)(w->one[w->t->nodes[j]].max[d] - w->one[w->t->nodes[j]].min[d] + 1);
+        rows *= (double)box_extent(&w->one[w->t->nodes[j]], d);
     const int64_t row = p->rank ? box_extent(&p->box, 0) * p->bytes : 0;
     return tiles_role(w->t, j) == ROLE_OUTSIDE && row && row % PAGE == 0 && rows > WAYS ? CONFLICT : 1;
 }

@@ -63,6 +63,14 @@ int draft_loop_owner(const Draft *d, int s)
     return c->at > 0 ? c->at - 1 : d->groups[c->group].head;
 }
 
+bool draft_has_members(const Draft *d, int group)
+{
+    for (int s = 0; s < d->graph->node_count; s++)
+        if (d->choices[s].where == WHERE_INSIDE && d->choices[s].group == group)
+            return true;
+    return false;
+}
+
 int draft_head_level(const Draft *d, int s)
 {
     while (d->choices[s].at > 0)

@@ -132,6 +132,8 @@ int draft_main(const Draft *d, int s);
 
 /* The node whose loops `compute` and `store` of a member (WHERE_INSIDE) count. */
 int draft_loop_owner(const Draft *d, int s);
+/* Is a node computed inside the loops of the group's head? */
+bool draft_has_members(const Draft *d, int group);
 /* The loop of the head inside which a member is computed, directly or through the owners of its loops. */
 int draft_head_level(const Draft *d, int s);
 

@@ -164,23 +164,15 @@ static bool has_loop(const Loops *l, int loop, int update)
     return update >= 0 || l->at[loop].dim < STEP_DIM;
 }
 
-static bool has_members(const Draft *d, int group)
-{
-    for (int s = 0; s < d->graph->node_count; s++)
-        if (d->choices[s].where == WHERE_INSIDE && d->choices[s].group == group)
-            return true;
-    return false;
-}
-
 /* Should the last tile of a head's rows, of several vectors, keep its width and overlap the one before? Then what is
  * computed for a tile has a constant width. Only where the overlap is small. */
 static bool keeps_width(const Draft *d, const Loops *l, int loop, int last)
 {
     const GraphNode *s = &d->graph->nodes[l->node];
     if (l->at[loop].dim != 0 || s->def_count > 1 || d->choices[l->node].where != WHERE_ROOT ||
-        !has_members(d, d->choices[l->node].group) || !l->at[last].vector || l->at[last].step >= l->at[loop].step)
+        !draft_has_members(d, d->choices[l->node].group) || !l->at[last].vector || l->at[last].step >= l->at[loop].step)
         return false;
-    const int64_t all = s->box.max[0] - s->box.min[0] + 1, step = l->at[loop].step, over = (step - all % step) % step;
+    const int64_t all = node_extent(s, 0), step = l->at[loop].step, over = (step - all % step) % step;
     return all >= step && over * MOST_OVER <= all;
 }
 

@@ -42,7 +42,7 @@ static void print_access_range(Text *out, const AccessRange *r, const Func *read
     text_add(out, r->den > 1 && sum ? ")" : "");
     if (r->den > 1)
         text_printf(out, " / %" PRId64, r->den);
-    if (r->least != no_least || r->most != no_most) {
+    if (access_is_clamped(r)) {
         text_add(out, " in ");
         if (r->least != no_least)
             text_printf(out, "%" PRId64, r->least);

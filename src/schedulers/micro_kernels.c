@@ -18,11 +18,6 @@ bool operand_moves(const Operand *o, int rank, int dim)
     return false;
 }
 
-static bool has_clamp(const AccessRange *r)
-{
-    return r->least != INT64_MIN || r->most != INT64_MAX;
-}
-
 /* The reader's dimension that the index depends on. Where the range is only an enclosing one, because of a condition,
  * the text tells data and several variables apart. */
 static int mover(const Draft *d, const Edge *e, int k)
@@ -46,7 +41,7 @@ static Operand through(const Draft *d, const Edge *e, const Operand *by)
         o.var[k]               = var >= 0 && by ? by->var[var] : var;
         o.num[k]               = var >= 0 && by ? r->num * by->num[var] : r->num;
         o.den[k]               = var >= 0 && by ? r->den * by->den[var] : r->den;
-        o.plain &= r->exact && !has_clamp(r);
+        o.plain &= r->exact && !access_is_clamped(r);
     }
     return o;
 }

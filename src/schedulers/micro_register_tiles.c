@@ -264,14 +264,6 @@ static void loops_as_memory(Draft *d, int s)
                                           .vector   = !k });
 }
 
-static bool has_members(const Draft *d, int group)
-{
-    for (int s = 0; s < d->graph->node_count; s++)
-        if (d->choices[s].group == group && d->choices[s].where == WHERE_INSIDE)
-            return true;
-    return false;
-}
-
 /* `pieces`: the loop over tiles of v. */
 static void order_operand(Draft *d, const Product *p, const Operand *o, int pieces)
 {
@@ -287,7 +279,7 @@ static void order_operand(Draft *d, const Product *p, const Operand *o, int piec
         Choice *c = &d->choices[o->node];
         if (c->where == WHERE_INSIDE) /* of the group that the product has left */
             draft_make_root(d, o->node);
-        if (c->where != WHERE_ROOT || same || has_members(d, c->group))
+        if (c->where != WHERE_ROOT || same || draft_has_members(d, c->group))
             return;
         c->memory                      = order;
         d->groups[c->group].loop_count = 0;

@@ -124,7 +124,7 @@ typedef struct Search {
 static void note_variable(const Expr *e, void *user)
 {
     Search *s = user;
-    s->found |= e->op == EX_VAR && (!s->var || s->var == e->u.name);
+    s->found |= e->op == EX_VAR && s->var == e->u.name;
 }
 
 bool expr_is_over(ExprPool *pool, const Expr *e, const char *var)

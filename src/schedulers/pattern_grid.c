@@ -33,11 +33,6 @@ typedef struct GridDims {
     bool fused;              /* one of each: one loop runs over both */
 } GridDims;
 
-static void note_call(const Expr *e, void *user)
-{
-    *(bool *)user |= e->op == EX_CALL;
-}
-
 /* 0: bins, chosen by data; 1: a few planes; 2: cells. */
 static int kind_of(const GraphNode *node, int dim)
 {
@@ -92,7 +87,7 @@ bool grid_applies(const Draft *d, int s)
     const Update   *u     = &f->updates[0];
     const GridDims  c     = grid_dims(node);
     for (int k = 0; k < c.bins; k++)
-        expr_visit(&d->graph->pipeline->exprs, u->args[bin_dim(&c, k)], note_call, &data);
+        data |= expr_reads(&d->graph->pipeline->exprs, u->args[bin_dim(&c, k)], NULL);
     if (u->rvar_count < 1 || u->rvar_count > MOST_RVARS)
         return false;
     return data && c.bins + c.few < c.rank && !facts->other_points && !facts->bounding;
@@ -238,25 +233,14 @@ static void print_order(Text *out, const char *what, const Func *f, const GridDi
         text_printf(out, "%s%s", f->args[c->order[i]], i + 1 < c->rank ? ", " : ")");
 }
 
-typedef struct PlaceSearch {
-    const Func *func;
-    bool        found;
-} PlaceSearch;
-
-static void note_place(const Expr *e, void *user)
-{
-    PlaceSearch *search = user;
-    search->found |= e->op == EX_CALL && e->u.call.func == search->func;
-}
-
 /* Does it compute the bin of a step? */
 static bool computes_bin(const Draft *d, int p, int s, const GridDims *c)
 {
-    PlaceSearch search = { d->graph->nodes[p].func, false };
-    for (int i = 0; i < c->bins; i++)
-        expr_visit(&d->graph->pipeline->exprs, d->graph->nodes[s].func->updates[0].args[bin_dim(c, i)], note_place,
-                   &search);
-    return search.found;
+    const Update *u     = &d->graph->nodes[s].func->updates[0];
+    bool          reads = false;
+    for (int i = 0; i < c->bins && !reads; i++)
+        reads = expr_reads(&d->graph->pipeline->exprs, u->args[bin_dim(c, i)], d->graph->nodes[p].func);
+    return reads;
 }
 
 static void print_update(Text *out, const GraphNode *node, const GridDims *c, const char *outer, const char *inner)

@@ -50,11 +50,6 @@ typedef struct Feed {
     bool        any, ok;
 } Feed;
 
-static void note_nested(const Expr *e, void *user)
-{
-    *(bool *)user |= e->op == EX_CALL;
-}
-
 /* Is it read along its rows, at places that do not depend on data? */
 static void note_read(const Expr *e, void *user)
 {
@@ -63,7 +58,7 @@ static void note_read(const Expr *e, void *user)
     if (e->op != EX_CALL || e->u.call.func != feed->producer)
         return;
     for (uint32_t i = 0; i < e->count; i++)
-        expr_visit(feed->pool, e->args[i], note_nested, &nested);
+        nested |= expr_reads(feed->pool, e->args[i], NULL);
     feed->any = true;
     feed->ok &= e->count > 0 && !nested && expr_is_over(feed->pool, e->args[0], feed->along);
 }

@@ -285,7 +285,7 @@ static void lower_pipeline(void *arg)
     const Schedule *schedule;
     if (!plan_choose(l->p, NULL, NULL, &schedule))
         return;
-    Plan *plan = plan_make(l->p, schedule, &l->arena, 0);
+    Plan *plan = plan_make(l->p, schedule, &l->arena, (PlanTarget){ 0 });
     if (!plan)
         return;
     Text text;

@@ -30,7 +30,7 @@ static inline void counted_lower(void *arg)
     const Schedule *schedule;
     if (!plan_choose(c->p, NULL, NULL, &schedule))
         return;
-    Plan *plan = plan_make(c->p, schedule, &c->arena, c->vector_bits);
+    Plan *plan = plan_make(c->p, schedule, &c->arena, (PlanTarget){ .vector_bits = c->vector_bits });
     c->program = plan ? lower(plan, &(LowerOptions){ .strict_float = true }) : NULL;
 }
 

@@ -48,9 +48,9 @@ static void make_program(void *arg)
     kn_context     *cx = c->p->cx;
     const Schedule *schedule;
     double          start = now();
-    if (!plan_choose(c->p, c->schedule, "host", &schedule))
+    if (!plan_choose(c->p, c->schedule, target_find("host"), &schedule))
         return;
-    Plan *plan = plan_make(c->p, schedule, &c->arena, target_table[0].vector_bits);
+    Plan *plan = plan_make(c->p, schedule, &c->arena, (PlanTarget){ .vector_bits = target_table[0].vector_bits });
     if (!plan)
         return;
     c->plan       = now() - start;

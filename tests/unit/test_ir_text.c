@@ -97,7 +97,7 @@ static void make_trip(void *arg)
 {
     Trip           *t = arg;
     const Schedule *schedule;
-    Plan           *plan = plan_choose(t->p, NULL, NULL, &schedule) ? plan_make(t->p, schedule, &t->arena, 0) : NULL;
+    Plan           *plan = plan_choose(t->p, NULL, NULL, &schedule) ? plan_make(t->p, schedule, &t->arena, (PlanTarget){ 0 }) : NULL;
     CHECK(plan, "%s: %s", t->path, kn_error_text(t->cx));
     if (!plan)
         return;
@@ -164,6 +164,8 @@ static void end(void)
     "buffer in : f32 input of in component 0 rank 2 dims (x, y) dense 0 in auto\n"                                     \
     "buffer out : f32 output of out component 0 rank 1 dims (x) dense 0 in auto\n"                                     \
     "buffer t : i32 scratch component 0 rank 0 dense -1 in stack coordinates\n"                                        \
+    "buffer g : f32 scratch component 0 rank 0 dense -1 in global\n"                                                   \
+    "buffer s : f32 scratch component 0 rank 0 dense -1 in shared\n"                                                   \
     "func f(x, y) : f32, i32\n"                                                                                        \
     "\n"
 
@@ -189,7 +191,20 @@ static const char *const all = HEAD "realize f(0 extent 8 fold 4, 1 extent n) sl
                                     "    else:\n"
                                     "      out[i64(y)] atomic = out[i64(y)] - 1.0\n"
                                     "call warp(0 extent 8) symbol c_warp from (storage f32 1 in in(0 extent 8 stride "
-                                    "i64(1))) to storage f32 1 in out(0 extent 8 stride i64(1))\n";
+                                    "i64(1))) to storage f32 1 in out(0 extent 8 stride i64(1))\n"
+                                    "alloc f32 g[i64(32)]:\n"
+                                    "  kernel p_1 threads 32 2 1 resident 4:\n"
+                                    "    gpu_block b from 0 extent in.extent.0:\n"
+                                    "      alloc f32 s[i64(64)]:\n"
+                                    "        gpu_thread y from 0 extent 2:\n"
+                                    "          gpu_lane x from 0 extent 32:\n"
+                                    "            s[i64(y * 32 + x)] = k\n"
+                                    "        barrier\n"
+                                    "        gpu_thread x from 0 extent 32:\n"
+                                    "          g[i64(x)] = s[i64(x + 32)]\n"
+                                    "  sync g\n"
+                                    "  sync out write\n"
+                                    "  out[i64(0)] = g[i64(1)]\n";
 
 static void test_all(void)
 {
@@ -221,6 +236,9 @@ static const Refusal refusals[] = {
     { "out[i64(0)] = 1.0 1\n", "the end of the line is expected here" },
     { "check true else \"no end\n", "\" is expected here" },
     { "  out[i64(0)] = 1.0\n", "a statement is expected here" },
+    { "kernel k threads 1 1:\n", "a number is expected here" },
+    { "kernel k threads 1 1 1:\nbarrier\n", "a statement inside is expected here" },
+    { "sync k\n", "a buffer is expected here" },
 };
 
 static void test_refusals(void)

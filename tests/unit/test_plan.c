@@ -53,6 +53,7 @@
     "input in : i32(x) output out "                                                                                    \
     "b(x) = (0, 0) b(x) = if in(x + r) > b(x).0 then (in(x + r), r) else b(x) for r in 0..9 "                          \
     "out(x) = b(x).1"
+#define FOR_CPUS "parallel and vectorize are for CPUs; --target cuda or --target opencl is for GPUs"
 #define STAGE                                                                                                          \
     "input in : u8(x) output out f(x) = in(x) extern stage ext(f) : u8(x) g(x) = ext(x) + 1 out(x) = g(x) + g(x+1)"
 #define PAIR                                                                                                           \
@@ -699,13 +700,48 @@ static const Row refused[] = {
     { PAIR, "a.compute_root() b.compute_root().compute_with(a, y).compute_with(a, x)",
       "`b` is computed with another function already = leave one of them out" },
     { BLUR, "out.gpu_blocks(y)",
-      "`gpu_blocks` is for GPUs: not for this target = parallel and vectorize are for CPUs" },
+      "`gpu_blocks` is for GPUs: not for this target = " FOR_CPUS },
     { BLUR, "out.gpu_tile(x, y, xo, yo, xi, yi, 8, 8)",
-      "`gpu_tile` is for GPUs: not for this target = parallel and vectorize are for CPUs" },
+      "`gpu_tile` is for GPUs: not for this target = " FOR_CPUS },
     { BLUR, "out.gpu_threads(x)",
-      "`gpu_threads` is for GPUs: not for this target = parallel and vectorize are for CPUs" },
+      "`gpu_threads` is for GPUs: not for this target = " FOR_CPUS },
     { BLUR, "out.gpu_lanes(x)",
-      "`gpu_lanes` is for GPUs: not for this target = parallel and vectorize are for CPUs" },
+      "`gpu_lanes` is for GPUs: not for this target = " FOR_CPUS },
+};
+
+/* ---- For GPUs ---------------------------------------------------------------------------- */
+
+#define DEFAULT_KERNEL                                                                                                 \
+    ".compute_root().split(x, x_1, x_threads, 32, tail: guard).split(y, y_1, y_threads, 8, tail: guard)"               \
+    ".reorder(x_threads, y_threads, x_1, y_1)"                                                                         \
+    ".gpu_blocks(y_1).gpu_blocks(x_1).gpu_threads(y_threads).gpu_threads(x_threads)\n"
+
+static const Row obeyed_by_gpu[] = {
+    { BLUR, "", "blurx" DEFAULT_KERNEL "out" DEFAULT_KERNEL },
+    { BLUR, "out.gpu_tile(x, y, xo, yo, xi, yi, 16, 4)",
+      "blurx" DEFAULT_KERNEL
+      "out.compute_root().split(x, xo, xi, 16, tail: guard).split(y, yo, yi, 4, tail: guard)"
+      ".reorder(xi, yi, xo, yo).gpu_blocks(yo).gpu_blocks(xo).gpu_threads(yi).gpu_threads(xi)\n" },
+    { BLUR, "out.gpu_blocks(y).split(x, xo, xi, 32).gpu_lanes(xi) blurx.compute_at(out, xo).store_in(shared)",
+      "blurx.compute_at(out, xo).store_in(shared)\n"
+      "out.compute_root().split(x, xo, xi, 32, tail: guard).reorder(xi, xo, y).gpu_blocks(y).gpu_lanes(xi)\n" },
+};
+
+static const Row refused_by_gpu[] = {
+    { BLUR, "out.parallel(y)", "`parallel` is for CPUs: not for this target = gpu_blocks and gpu_threads are for GPUs" },
+    { BLUR, "out.reorder(y, x).gpu_threads(x).gpu_blocks(y)",
+      "the block loop `y` of `out` is inside the loop `x` of the same kernel = reorder it outside" },
+    { BLUR, "out.split(x, xo, xi, 8).reorder(xo, xi, y).gpu_threads(y, xo)",
+      "the thread loops of `out` are not one directly in the other: `xi` is between `xo` and another = "
+      "reorder `xi` inside or outside both" },
+    { BLUR, "out.split(x, xo, xi, 8).split(y, yo, yi, 8).gpu_threads(xo, xi, yo, yi)",
+      "`out` has more than 3 thread loops, and a device has 3 axes = fuse two of them, or leave one serial" },
+    { HIST, "hist.update(0).gpu_threads(u)",
+      "the loop `u` cannot be thread: steps of update 0 of `hist` may write to the same place = "
+      "atomic() beside it; or rfactor" },
+    { BLUR, "out.gpu_threads(y) blurx.compute_at(out, y).store_root()",
+      "`blurx` is stored outside the parallel loop `y` of `out` and computed inside: iterations that run at once would "
+      "share its storage = blurx.store_at(out, y), or inside that loop" },
 };
 /* clang-format on */
 
@@ -713,6 +749,7 @@ static const Row refused[] = {
 
 typedef struct Making {
     kn_pipeline *pipeline;
+    TargetKind   kind;
     Arena        arena;
     Plan        *plan;
     Text         text;
@@ -723,15 +760,18 @@ static void make(void *arg)
     Making         *m = arg;
     const Schedule *s;
     text_init(&m->text, &m->arena);
-    m->plan = plan_choose(m->pipeline, NULL, NULL, &s) ? plan_make(m->pipeline, s, &m->arena, 0) : NULL;
+    m->plan = plan_choose(m->pipeline, NULL, NULL, &s)
+                  ? plan_make(m->pipeline, s, &m->arena, (PlanTarget){ .kind = m->kind })
+                  : NULL;
     if (m->plan)
         plan_print(&m->text, m->plan);
 }
 
 /* The plan of a program and a schedule as text; or the first error, as "message = remedy". */
-static const char *plan_text(kn_context *cx, const char *program, const char *schedule, Arena *keep, bool *ok)
+static const char *plan_text(kn_context *cx, TargetKind kind, const char *program, const char *schedule, Arena *keep,
+                             bool *ok)
 {
-    Making m = { .pipeline = kn_parse(cx, "program", program, -1) };
+    Making m = { .pipeline = kn_parse(cx, "program", program, -1), .kind = kind };
     *ok      = false;
     if (!m.pipeline)
         return kn_error_text(cx);
@@ -766,22 +806,23 @@ static void check_agrees(kn_context *cx, const Row *row, bool obeys)
     kn_pipeline_free(p);
 }
 
-static void check_row(kn_context *cx, const Row *row, bool obeys, bool *errors)
+static void check_row(kn_context *cx, TargetKind kind, const Row *row, bool obeys, bool *errors)
 {
     Arena keep;
     bool  ok;
     arena_init(&keep, cx);
-    const char *text = plan_text(cx, row->program, row->schedule, &keep, &ok);
+    const char *text = plan_text(cx, kind, row->program, row->schedule, &keep, &ok);
     for (int id = 0; !obeys && id < ERROR_COUNT; id++)
         errors[id] |= diag_has(cx, (ErrorId)id);
     CHECK(ok == obeys && !strcmp(text, row->expected), "%s\n  gives    %s\n  not      %s", row->schedule, text,
           row->expected);
     if (ok) {
-        const char *again = plan_text(cx, row->program, text, &keep, &ok);
+        const char *again = plan_text(cx, kind, row->program, text, &keep, &ok);
         CHECK(ok && !strcmp(again, text), "%s\n  reads back as %s", text, again);
     }
     arena_free(&keep);
-    check_agrees(cx, row, obeys);
+    if (kind == TARGET_CPU)
+        check_agrees(cx, row, obeys);
 }
 
 /* ---- Functions -------------------------------------------------------------------------- */
@@ -1013,7 +1054,7 @@ static void check_choice(kn_context *cx)
         if (!p)
             continue;
         const Schedule *s   = NULL;
-        const bool      ok  = plan_choose(p, rows[i].name, rows[i].target, &s);
+        const bool      ok  = plan_choose(p, rows[i].name, rows[i].target ? target_find(rows[i].target) : NULL, &s);
         const char     *got = !ok ? "error" : !s ? "none" : s->name ? s->name : "";
         CHECK(!strcmp(got, rows[i].expected), "%s: %s, not %s", rows[i].schedules, got, rows[i].expected);
         kn_pipeline_free(p);
@@ -1035,7 +1076,7 @@ static void check_deep(kn_context *cx, bool *errors)
         text_printf(&schedule, "g%d.inline() ", i);
     }
     text_printf(&program, "out(x) = g%d(x)", EXPR_MAX_DEPTH);
-    const char *text = plan_text(cx, text_string(&program), text_string(&schedule), &arena, &ok);
+    const char *text = plan_text(cx, TARGET_CPU, text_string(&program), text_string(&schedule), &arena, &ok);
     CHECK(!ok && diag_has(cx, ERROR_TOO_DEEP), "%s", text);
     errors[ERROR_TOO_DEEP] = true;
     arena_free(&arena);
@@ -1046,9 +1087,13 @@ int main(void)
     kn_context *cx                  = kn_context_new(NULL);
     bool        errors[ERROR_COUNT] = { false };
     for (size_t i = 0; i < sizeof obeyed / sizeof *obeyed; i++)
-        check_row(cx, &obeyed[i], true, NULL);
+        check_row(cx, TARGET_CPU, &obeyed[i], true, NULL);
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-        check_row(cx, &refused[i], false, errors);
+        check_row(cx, TARGET_CPU, &refused[i], false, errors);
+    for (size_t i = 0; i < sizeof obeyed_by_gpu / sizeof *obeyed_by_gpu; i++)
+        check_row(cx, TARGET_GPU, &obeyed_by_gpu[i], true, NULL);
+    for (size_t i = 0; i < sizeof refused_by_gpu / sizeof *refused_by_gpu; i++)
+        check_row(cx, TARGET_GPU, &refused_by_gpu[i], false, errors);
     check_deep(cx, errors);
     for (int id = ERROR_TARGET; id < ERROR_COUNT; id++)
         CHECK(errors[id], "no schedule here is refused for the reason `%s`", error_table[id].name);

@@ -5,13 +5,12 @@
  * Takes   an expression of an integer type.
  * Gives   an interval that holds its value; that of the type where nothing better is known.
  * Holds   coordinates lie within ±2^28, which is checked when the function is called, and names of lowered code are
- *         coordinates (lower/lower.h).
+ *         coordinates (ir/stmt.h).
  */
 #include "codegen/c/c.h"
+#include "codegen/coordinates.h"
 
 #include <string.h>
-
-enum { COORDINATE = 1 << 28 };
 
 CRange c_type_range(kn_type t)
 {
@@ -110,15 +109,16 @@ static CRange range_of(CGen *g, const Expr *e)
         const size_t n      = strlen(e->u.name);
         const bool   stride = e->type != KN_I32;
         return stride                                ? all
-               : n > 6 && strstr(e->u.name, ".min.") ? (CRange){ -COORDINATE, COORDINATE }
-                                                     : (CRange){ 0, 2 * COORDINATE };
+               : n > 6 && strstr(e->u.name, ".min.") ? (CRange){ -MOST_COORDINATE, MOST_COORDINATE }
+                                                     : (CRange){ 0, 2 * MOST_COORDINATE };
     }
     if (e->op == EX_DIM_MIN)
-        return (CRange){ -COORDINATE, COORDINATE };
+        return (CRange){ -MOST_COORDINATE, MOST_COORDINATE };
     if (e->op == EX_DIM_EXTENT)
-        return (CRange){ 0, 2 * COORDINATE };
+        return (CRange){ 0, 2 * MOST_COORDINATE };
     if (e->op == EX_LOAD)
-        return e->u.buffer->coordinates && e->type == KN_I32 ? (CRange){ -COORDINATE - 1, COORDINATE + 1 } : all;
+        return e->u.buffer->coordinates && e->type == KN_I32 ? (CRange){ -MOST_COORDINATE - 1, MOST_COORDINATE + 1 }
+                                                             : all;
     if (e->count == 0 || e->count > 3 || e->op == EX_CALL || e->op == EX_EXTERN)
         return all;
     CRange args[3] = { all, all, all };
@@ -141,37 +141,10 @@ CRange c_range(CGen *g, const Expr *e)
     return g->ranges[e->id];
 }
 
-static bool coordinate_op(const Expr *e)
+/* Also one of two coordinates, and the size of a buffer. */
+static bool makes_coordinate(const Expr *e)
 {
-    switch (e->op) {
-    case EX_INT:
-    case EX_ADD:
-    case EX_SUB:
-    case EX_NEG:
-    case EX_MUL:
-    case EX_DIV:
-    case EX_MOD:
-    case EX_MIN:
-    case EX_MAX:
-    case EX_CAST:
-    case EX_SELECT:
-    case EX_DIM_MIN:
-    case EX_DIM_EXTENT: return true;
-    default: return false;
-    }
-}
-
-/* A number from a table that lowering keeps for itself, between two constants: min(max(table[i], a), b). */
-static bool is_clamped_entry(const Expr *e)
-{
-    int64_t value;
-    for (int depth = 0; depth < 2; depth++) {
-        if ((e->op != EX_MIN && e->op != EX_MAX) || !expr_is_int(e->args[1], &value) || value < -COORDINATE ||
-            value > COORDINATE)
-            return false;
-        e = e->args[0];
-    }
-    return e->op == EX_LOAD && !e->u.buffer->func && e->type == KN_I32;
+    return is_coordinate_op(e) || e->op == EX_SELECT || e->op == EX_DIM_MIN || e->op == EX_DIM_EXTENT;
 }
 
 static bool is_made_of_data(CGen *g, const Expr *e)
@@ -208,7 +181,7 @@ bool c_is_coordinate(CGen *g, const Expr *e)
         return e->u.buffer->coordinates;
     if (is_clamped_entry(e))
         return true;
-    bool made = coordinate_op(e);
+    bool made = makes_coordinate(e);
     for (uint32_t i = e->op == EX_SELECT; made && i < e->count; i++)
         made = c_is_coordinate(g, e->args[i]);
     return made;

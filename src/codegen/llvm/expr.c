@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Expressions: each gets its shape and the scope it is computed in; operators see scalars or lanes only. */
+#include "codegen/coordinates.h"
 #include "codegen/llvm/llvm.h"
 
 #include <math.h>
@@ -16,42 +17,17 @@ LLVMValueRef gen_uniform(Gen *g, const Expr *e)
     return v.v;
 }
 
-/* ---- Coordinates: integers made of loop variables and sizes; sums of a few of them do not wrap ---- */
+/* ---- Coordinates (codegen/coordinates.h) ------------------------------------------------- */
 
-static bool coordinate_op(const Expr *e)
+/* Also the shift of a coordinate. */
+static bool makes_coordinate(const Expr *e)
 {
-    switch (e->op) {
-    case EX_INT:
-    case EX_ADD:
-    case EX_SUB:
-    case EX_NEG:
-    case EX_MUL:
-    case EX_DIV:
-    case EX_MOD:
-    case EX_MIN:
-    case EX_MAX:
-    case EX_CAST:
-    case EX_SHR: return true;
-    default: return false;
-    }
+    return is_coordinate_op(e) || e->op == EX_SHR;
 }
 
 /* What a value is made of. Lowering gives names to coordinates and boxes alone, and has checked that none of them
  * wraps, whatever is done with parameters in them. */
 typedef enum Made { MADE_NOT_KNOWN, MADE_OF_DATA, MADE_WITH_PARAMS, MADE_OF_COORDINATES } Made;
-
-/* A number from a table that lowering keeps for itself, between two constants: min(max(table[i], a), b). */
-static bool is_clamped_entry(const Expr *e)
-{
-    int64_t value;
-    for (int depth = 0; depth < 2; depth++) {
-        if ((e->op != EX_MIN && e->op != EX_MAX) || !expr_is_int(e->args[1], &value) || value < -(1 << 28) ||
-            value > 1 << 28)
-            return false;
-        e = e->args[0];
-    }
-    return e->op == EX_LOAD && !e->u.buffer->func && e->type == KN_I32;
-}
 
 static bool is_index_type(const Expr *e)
 {
@@ -68,7 +44,7 @@ static Made made_of(Gen *g, const Expr *e)
     }
     uint8_t *known = &g->coordinate[e->id];
     if (*known == MADE_NOT_KNOWN) {
-        Made made = is_index_type(e) && coordinate_op(e) ? MADE_OF_COORDINATES : MADE_WITH_PARAMS;
+        Made made = is_index_type(e) && makes_coordinate(e) ? MADE_OF_COORDINATES : MADE_WITH_PARAMS;
         for (uint32_t i = e->op == EX_SELECT; made != MADE_OF_DATA && i < e->count && !is_clamped_entry(e);
              i++) { /* one of two is what they are, whatever decides */
             const Made part = made_of(g, e->args[i]);
@@ -89,7 +65,8 @@ bool is_named_coordinate(Gen *g, const Expr *e)
     return is_index_type(e) && made_of(g, e) >= MADE_WITH_PARAMS;
 }
 
-/* The most that a sum of coordinates can be, which lie within ±2^28 each. `nodes`: how many may still be looked at. */
+/* The most that a sum of coordinates can be, which lie within ±MOST_COORDINATE each. `nodes`: how many may still be
+ * looked at. */
 static double magnitude(const Expr *e, int *nodes)
 {
     int64_t value;
@@ -97,7 +74,7 @@ static double magnitude(const Expr *e, int *nodes)
         return HUGE_VAL;
     switch (e->op) {
     case EX_INT: return expr_is_int(e, &value) ? fabs((double)value) : HUGE_VAL;
-    case EX_VAR: return 0x1p28;
+    case EX_VAR: return MOST_COORDINATE;
     case EX_ADD:
     case EX_SUB: return magnitude(e->args[0], nodes) + magnitude(e->args[1], nodes);
     case EX_MUL: return magnitude(e->args[0], nodes) * magnitude(e->args[1], nodes);

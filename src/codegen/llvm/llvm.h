@@ -161,7 +161,6 @@ typedef struct Gen {
     const CodegenOptions *options;
     const Target         *target;
     const char           *suffix; /* of this target's functions */
-    int narrowing;   /* how many of the target's vectors are one of those that the program was lowered for */
     int first, last; /* the targets that this module has bodies for, [first, last) of the options'; the entry is in the
                         one of target 0 */
     jmp_buf  bail;
@@ -361,7 +360,7 @@ bool emit_module(const Program *program, const CodegenOptions *options, int firs
 void target_start(void);                        /* once */
 const char          *target_host(void);
 Target               target_facts(const Target *t); /* with what this machine's CPU has, if it is the host */
-LLVMTargetMachineRef target_machine(const Target *t, Emitted *error);
+LLVMTargetMachineRef target_machine(const Target *t, LLVMCodeGenOptLevel level, Emitted *error);
 void                *jit_load(const char *bytes, size_t size, const Symbol *symbols, int symbol_count, Emitted *error);
 void                *jit_lookup(void *loaded, const char *name);
 void                 jit_unload(void *loaded);

@@ -249,32 +249,6 @@ static void make_entry(Gen *g, LLVMValueRef *bodies)
                  rt_call(g, "kn_rt_leave", g->t.i32, 5, (LLVMValueRef[]){ rt, g->rt_program, given, used, status }));
 }
 
-/* How many vector loops there are. */
-static void count_vector_loops(void *count, const Stmt *s)
-{
-    *(int *)count += s->kind == STMT_FOR && s->loop.kind == LOOP_VECTOR;
-    stmt_children(s, NULL, count_vector_loops, count);
-}
-
-/* A large program that was lowered for vectors of several registers of the target takes it twice the time to compile
- * that the widest target takes, and its registers spill: then the target has loops over narrower vectors. Measured for
- * the baseline, with 16 lanes of f32: 0.62 s instead of 0.96 for local_laplacian (76 vector loops), 1.6 s instead
- * of 2.7 for vdsr (933); the code is as fast, or faster. Small programs (blur, mat_mul) lose a third by it, and AVX2,
- * with half of the width, does not gain. */
-enum { MANY_VECTOR_LOOPS = 64, MANY_REGISTERS = 4 };
-
-static int narrowing(const Gen *g, const Target *target)
-{
-    int widest = target->vector_bits, loops = 0;
-    for (int i = 0; i < g->options->target_count; i++)
-        if (g->options->targets[i].vector_bits > widest)
-            widest = g->options->targets[i].vector_bits;
-    if (widest < MANY_REGISTERS * target->vector_bits || !g->program->body)
-        return 1;
-    count_vector_loops(&loops, g->program->body);
-    return loops > MANY_VECTOR_LOOPS ? widest / target->vector_bits : 1;
-}
-
 /* The program for each target. */
 static LLVMValueRef *make_bodies(Gen *g)
 {
@@ -285,10 +259,9 @@ static LLVMValueRef *make_bodies(Gen *g)
         char        *suffix = gen_alloc(g, size);
         if (count > 1)
             snprintf(suffix, size, ".%s", g->options->targets[i].name);
-        g->suffix    = suffix;
-        g->target    = &g->options->targets[i];
-        g->narrowing = narrowing(g, g->target);
-        bodies[i]    = make_body(g, g->first <= i && i < g->last);
+        g->suffix = suffix;
+        g->target = &g->options->targets[i];
+        bodies[i] = make_body(g, g->first <= i && i < g->last);
     }
     g->target = &g->options->targets[g->first];
     return bodies;

@@ -146,39 +146,6 @@ static void gen_lanes(Gen *g, const Stmt *s, ShapedValue first, int lanes)
     scope_pop(g);
 }
 
-/* for (i = 0; i < lanes; i += strip) the body for iterations min + i to min + i + strip - 1. */
-static void gen_strips(Gen *g, const Stmt *s, ShapedValue min, int lanes, int strip)
-{
-    LLVMBasicBlockRef body = block_new(g, s->loop.name), after = block_new(g, "after");
-    here(g);
-    LLVMBasicBlockRef before = LLVMGetInsertBlock(g->b);
-    LLVMBuildBr(g->b, body);
-    scope_push(g, body);
-    here(g);
-    LLVMTypeRef  type = LLVMTypeOf(min.v);
-    LLVMValueRef i    = LLVMBuildPhi(g->b, type, "strip");
-    min.v             = LLVMBuildAdd(g->b, min.v, i, "");
-    min.level         = g->depth;
-    gen_lanes(g, s, min, strip);
-    here(g);
-    LLVMValueRef      next = LLVMBuildAdd(g->b, i, LLVMConstInt(type, (uint64_t)strip, false), "");
-    LLVMBasicBlockRef last = LLVMGetInsertBlock(g->b);
-    LLVMValueRef      more = LLVMBuildICmp(g->b, LLVMIntULT, next, LLVMConstInt(type, (uint64_t)lanes, false), "");
-    LLVMBuildCondBr(g->b, more, body, after);
-    LLVMAddIncoming(i, (LLVMValueRef[]){ LLVMConstInt(type, 0, false), next }, (LLVMBasicBlockRef[]){ before, last },
-                    2);
-    scope_pop(g);
-    go_to(g, after);
-}
-
-/* How many lanes at once: those of the loop or, where it was lowered for wider registers, as many as fill as much of
- * the target's own. The iterations of a vector loop do not depend on each other. */
-static int strip_lanes(const Gen *g, int lanes)
-{
-    const int strip = lanes / g->narrowing;
-    return lanes % g->narrowing == 0 && strip > 1 ? strip : lanes;
-}
-
 static void gen_vector(Gen *g, const Stmt *s)
 {
     int64_t lanes;
@@ -188,12 +155,7 @@ static void gen_vector(Gen *g, const Stmt *s)
     if (g->lanes)
         gen_fail(g, "the vector loop over `%s` stands inside another vector loop", s->loop.name);
     statement_begin(g);
-    const ShapedValue min   = gen_expr(g, s->loop.min);
-    const int         strip = strip_lanes(g, (int)lanes);
-    if (strip < lanes)
-        gen_strips(g, s, min, (int)lanes, strip);
-    else
-        gen_lanes(g, s, min, (int)lanes);
+    gen_lanes(g, s, gen_expr(g, s->loop.min), (int)lanes);
 }
 
 static void gen_for(Gen *g, const Stmt *s)

@@ -54,7 +54,7 @@ Target target_facts(const Target *t)
     return target_complete(t, t->is_host ? features_parse(t->arch, host_features) : 0);
 }
 
-LLVMTargetMachineRef target_machine(const Target *t, Emitted *error)
+LLVMTargetMachineRef target_machine(const Target *t, LLVMCodeGenOptLevel level, Emitted *error)
 {
     char                *triple   = t->llvm_triple ? LLVMCreateMessage(t->llvm_triple) : LLVMGetDefaultTargetTriple();
     char                *cpu      = t->llvm_cpu ? LLVMCreateMessage(t->llvm_cpu) : LLVMGetHostCPUName();
@@ -65,8 +65,7 @@ LLVMTargetMachineRef target_machine(const Target *t, Emitted *error)
     if (LLVMGetTargetFromTriple(triple, &target, &why))
         error_set(error, "this LLVM makes no code for %s: %s", triple, why);
     else
-        machine = LLVMCreateTargetMachine(target, triple, cpu, features, LLVMCodeGenLevelDefault, LLVMRelocPIC,
-                                          LLVMCodeModelSmall);
+        machine = LLVMCreateTargetMachine(target, triple, cpu, features, level, LLVMRelocPIC, LLVMCodeModelSmall);
     if (target && !machine)
         error_set(error, "this LLVM makes no code for %s", triple);
     LLVMDisposeMessage(why);

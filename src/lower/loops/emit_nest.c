@@ -44,11 +44,6 @@ static const Expr *write_guard(Build *b, const LoopNest *n)
     return c;
 }
 
-static void find_call(const Expr *e, void *calls)
-{
-    *(bool *)calls |= e->op == EX_CALL;
-}
-
 /* The conjuncts of a condition that read no function, and those that do; NULL: none. */
 static void split_by_reads(Lower *lw, const Expr *e, const Expr **plain, const Expr **reading)
 {
@@ -57,9 +52,7 @@ static void split_by_reads(Lower *lw, const Expr *e, const Expr **plain, const E
         split_by_reads(lw, e->args[1], plain, reading);
         return;
     }
-    bool calls = false;
-    expr_visit(lw->exprs, e, find_call, &calls);
-    const Expr **part = calls ? reading : plain;
+    const Expr **part = expr_reads(lw->exprs, e, NULL) ? reading : plain;
     *part             = x_and(lw, *part, e);
 }
 

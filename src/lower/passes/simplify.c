@@ -7,7 +7,7 @@
  *         - a branch whose condition is decided is the side taken, and a check that always holds is gone;
  *         - adjacent branches on one condition are one;
  *         - a branch that is the whole body of a loop and has an invariant condition is hoisted out of the loop;
- *         - a loop without iterations is gone, a loop of one iteration is its body with a let;
+ *         - a loop without iterations is gone, a loop of one iteration is its body with a let, those of kernels apart;
  *         - a let that is unused, or whose value is a constant or a variable, is gone;
  *         - blocks are flat, and no branch, loop or let is empty.
  * Holds   one walk: expressions are simplified on the way in, uses are counted on the way out. */
@@ -88,11 +88,17 @@ static bool is_plain_branch(Clean *c, const Stmt *s, const char *name)
     return !d.found;
 }
 
+/* A loop of a kernel stays: it says who does what is inside, and the form of kernels has it there. */
+static bool is_of_kernel(LoopKind kind)
+{
+    return kind == LOOP_BLOCK || loop_table[kind].thread;
+}
+
 /* A loop whose body is a branch with an invariant condition: the branch around the loop. */
 static const Stmt *loop_around(Clean *c, const char *name, LoopKind kind, const Expr *min, const Expr *extent,
                                const Stmt *body)
 {
-    if (!is_plain_branch(c, body, name))
+    if (is_of_kernel(kind) || !is_plain_branch(c, body, name))
         return stmt_for(c->lw->arena, name, kind, min, extent, body);
     return stmt_if(c->lw->arena, body->branch.condition, loop_around(c, name, kind, min, extent, body->branch.yes),
                    NULL);
@@ -124,7 +130,7 @@ static const Stmt *clean_loop(Clean *c, const Stmt *s)
     const Expr *min    = simplify(c->known, s->loop.min);
     const Expr *extent = simplify(c->known, s->loop.extent);
     const Expr *one    = expr_int(pool, (kn_type)extent->type, 1);
-    if (extent == one)
+    if (extent == one && !is_of_kernel(s->loop.kind))
         return clean_let(c, s->loop.name, min, s->loop.body);
     if (simplifier_proves(c->known, expr_binary(pool, EX_LT, KN_BOOL, extent, one)))
         return NULL;

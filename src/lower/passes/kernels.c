@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: MIT */
+/* Kernels: what runs on the device is cut out of the host's code.
+ *
+ * Takes   a statement after flattening, with block and thread loops wherever the schedule put them.
+ * Gives   the form of ir/stmt.h: each outermost block or thread loop is a kernel. Its block loops, and the thread loops
+ *         of each nest, stand one directly in the other. They begin at 0, and a let inside has the variable. What
+ *         stood between them, lets and conditions, is inside. A thread loop has a constant extent where one is
+ *         proved, and a condition inside for the rest. What no thread loop is around is done by one thread.
+ *         Scratch of a block is shared, scratch of a thread its own, scratch of the host that a kernel uses global.
+ * Holds   a block or thread loop that has no place in that form (its bounds differ between threads, something is
+ *         computed between it and the next, it is inside another's threads) is serial: it means the same.
+ * From    Ragan-Kelley et al. 2013, section 4.6. */
+#include "ir/kernel.h"
+#include "lower/bounds/index_expr.h"
+#include "lower/passes/pass_tools.h"
+
+enum {
+    MOST_THREADS         = 1024,    /* of a block, on every device */
+    DEFAULT_THREADS      = 128,     /* along x, where no extent says how many */
+    MOST_CONSTANT        = 1 << 16, /* extents of thread loops above that are expressions */
+    MOST_THREAD_ELEMENTS = 1 << 14  /* of scratch of one thread */
+};
+
+typedef VEC(const Stmt *) StmtList;
+
+typedef struct KernelCut {
+    Lower      *lw;
+    Simplifier *known;
+    const char *producing; /* the function that is computed here */
+    int         count;     /* of kernels so far */
+    int         threads[GPU_AXES];
+    bool        lanes;
+    bool        any_constant; /* a thread loop of this kernel has a constant extent */
+    bool        thread;       /* inside a thread nest */
+    VEC(const Stmt *) lets;   /* of the block, around what is looked at */
+} KernelCut;
+
+static const Stmt *cut_host(void *user, const Stmt *s);
+static const Stmt *cut_block(void *user, const Stmt *s);
+static const Stmt *cut_thread(void *user, const Stmt *s);
+
+static bool is_thread_loop(const Stmt *s)
+{
+    return s->kind == STMT_FOR && loop_table[s->loop.kind].thread;
+}
+
+static bool is_block_loop(const Stmt *s)
+{
+    return s->kind == STMT_FOR && s->loop.kind == LOOP_BLOCK;
+}
+
+/* ---- What a statement has in it ------------------------------------------------------------ */
+
+static void find_thread_loop(void *found, const Stmt *s)
+{
+    *(bool *)found |= is_thread_loop(s);
+    if (!*(bool *)found)
+        stmt_children(s, NULL, find_thread_loop, found);
+}
+
+static bool has_thread_loop(const Stmt *s)
+{
+    bool found = false;
+    find_thread_loop(&found, s);
+    return found;
+}
+
+static void find_store(void *found, const Stmt *s)
+{
+    *(bool *)found |= s->kind == STMT_STORE;
+    if (!*(bool *)found)
+        stmt_children(s, NULL, find_store, found);
+}
+
+static bool has_store(const Stmt *s)
+{
+    bool found = false;
+    find_store(&found, s);
+    return found;
+}
+
+/* ---- Shells: what stands between the loops of a nest -------------------------------------- */
+
+/* A nest being taken apart: its loops, and in `around`, outermost first, the lets, conditions and loops that go around
+ * what is left. */
+typedef struct Nest {
+    KernelCut *k;
+    bool       thread; /* of threads, else of blocks */
+    int        count;
+    struct {
+        const char *name;
+        LoopKind    kind;
+        const Expr *extent;
+    } loops[GPU_AXES]; /* outermost first */
+    StmtList around;
+    VEC(const char *) names;  /* of lets in `around`, */
+    VEC(const Expr *) values; /* and what they are, without such names */
+    const Stmt *rest;
+} Nest;
+
+typedef struct NameSearch {
+    const Nest *nest;
+    bool        found;
+} NameSearch;
+
+static void find_own_name(const Expr *e, void *user)
+{
+    NameSearch *s = user;
+    for (int i = 0; e->op == EX_VAR && i < s->nest->count; i++)
+        s->found |= e->u.name == s->nest->loops[i].name;
+    s->found |= s->nest->thread && e->op == EX_LOAD; /* of memory that threads may change */
+}
+
+/* The expression without the names of lets in the nest; NULL where it depends on the nest's loops. */
+static const Expr *outside(const Nest *n, const Expr *e)
+{
+    ExprPool   *pool = n->k->lw->exprs;
+    const Expr *open = expr_substitute(pool, e, (int)n->names.count, n->names.at, n->values.at);
+    NameSearch  s    = { n, false };
+    expr_visit(pool, open, find_own_name, &s);
+    return s.found ? NULL : open;
+}
+
+static void push_shell(Nest *n, const Stmt *s)
+{
+    Arena *a = n->k->lw->arena;
+    vec_push(a, &n->around, s);
+    if (s->kind != STMT_LET)
+        return;
+    vec_push(a, &n->values,
+             expr_substitute(n->k->lw->exprs, s->let.value, (int)n->names.count, n->names.at, n->values.at));
+    vec_push(a, &n->names, s->let.name);
+}
+
+/* The lets and conditions from `s` to the next loop of the nest's kind; NULL: something else comes first. */
+static const Stmt *next_loop(const Nest *n, const Stmt *s)
+{
+    while (s && (s->kind == STMT_LET || (s->kind == STMT_IF && !s->branch.no)))
+        s = s->kind == STMT_LET ? s->let.body : s->branch.yes;
+    return s && (n->thread ? is_thread_loop(s) : is_block_loop(s)) ? s : NULL;
+}
+
+/* A minimum that is added, or a maximum that is subtracted, in a sum; NULL: there is none. */
+static const Expr *find_extreme(const Expr *e, bool added)
+{
+    const Expr *found = NULL;
+    if (e->op == (added ? EX_MIN : EX_MAX))
+        return e;
+    if (e->op == EX_ADD || e->op == EX_SUB) {
+        found = find_extreme(e->args[0], added);
+        found = found ? found : find_extreme(e->args[1], added == (e->op == EX_ADD));
+    }
+    return found;
+}
+
+typedef struct Replace {
+    const Expr *what, *by;
+} Replace;
+
+static const Expr *replace_node(void *user, const Expr *e)
+{
+    const Replace *r = user;
+    return e == r->what ? r->by : e;
+}
+
+/* An upper bound of a sum. In place of a minimum that is added each of its operands is tried: of
+ * min(end, first + 31) - first the second. */
+static int64_t upper_bound(KernelCut *k, const Expr *e, int depth)
+{
+    int64_t lo, hi;
+    e = simplify(k->known, e);
+    simplifier_bounds(k->known, e, &lo, &hi);
+    const Expr *extreme = depth ? find_extreme(e, true) : NULL;
+    for (int i = 0; extreme && i < 2; i++) {
+        Replace       r    = { extreme, extreme->args[i] };
+        const int64_t part = upper_bound(k, expr_rewrite(k->lw->exprs, e, replace_node, &r), depth - 1);
+        hi                 = part < hi ? part : hi;
+    }
+    return hi;
+}
+
+/* The largest number that an extent can be; -1: no small one is known. Lets are opened one after another, the innermost
+ * first: after each, what both ends of a box have in common cancels. */
+static int64_t most_of(const Nest *n, const Expr *extent)
+{
+    enum { DEPTH = 4 };
+    KernelCut  *k    = n->k;
+    const Expr *open = expr_substitute(k->lw->exprs, extent, (int)n->names.count, n->names.at, n->values.at);
+    int64_t     most = upper_bound(k, open, DEPTH);
+    for (size_t i = k->lets.count; i-- > 0 && most > MOST_CONSTANT;) {
+        const Stmt   *let  = k->lets.at[i];
+        const Expr   *next = expr_substitute(k->lw->exprs, open, 1, &let->let.name, &let->let.value);
+        const int64_t hi   = next == open ? most : upper_bound(k, next, DEPTH);
+        most               = hi < most ? hi : most;
+        open               = next;
+    }
+    return most <= MOST_CONSTANT ? most : -1;
+}
+
+static const char *index_name(KernelCut *k, const Stmt *loop)
+{
+    return intern(k->lw->cx,
+                  arena_printf(k->lw->arena, "%s.%s", loop->loop.name, is_block_loop(loop) ? "block" : "thread"));
+}
+
+/* Takes one more loop into the nest. False: it has no place there. */
+static bool take_loop(Nest *n, const Stmt *loop)
+{
+    KernelCut    *k     = n->k;
+    Lower        *lw    = k->lw;
+    const kn_type type  = (kn_type)loop->loop.min->type;
+    const char   *name  = index_name(k, loop);
+    const Expr   *index = expr_var(lw->exprs, type, name), *extent = outside(n, loop->loop.extent);
+    const int64_t most = n->thread ? most_of(n, loop->loop.extent) : -1;
+    if (n->count == GPU_AXES || type != KN_I32 || (!extent && most < 0))
+        return false;
+    if (most >= 0) {
+        const Expr *constant = expr_int(lw->exprs, type, most > 0 ? most : 1);
+        const bool  whole    = loop->loop.extent == constant;
+        extent               = constant;
+        k->any_constant      = true;
+        if (!whole)
+            vec_push(lw->arena, &n->around,
+                     stmt_if(lw->arena, expr_binary(lw->exprs, EX_LT, KN_BOOL, index, loop->loop.extent), loop, NULL));
+    }
+    push_shell(n, stmt_let(lw->arena, loop->loop.name, index_add(lw->exprs, loop->loop.min, index), loop));
+    n->loops[n->count].name   = name;
+    n->loops[n->count].kind   = loop->loop.kind;
+    n->loops[n->count].extent = extent;
+    n->count++;
+    return true;
+}
+
+static Nest nest_take(KernelCut *k, const Stmt *s, bool thread)
+{
+    Nest n = { .k = k, .thread = thread, .rest = s };
+    for (const Stmt *loop; (loop = next_loop(&n, n.rest));) {
+        const size_t shells = n.around.count, names = n.names.count;
+        for (const Stmt *at = n.rest; at != loop; at = at->kind == STMT_LET ? at->let.body : at->branch.yes)
+            push_shell(&n, at);
+        if (!take_loop(&n, loop)) {
+            n.around.count = shells;
+            n.names.count = n.values.count = names;
+            break;
+        }
+        n.rest = loop->loop.body;
+    }
+    return n;
+}
+
+/* The shell around a statement, without the loops. */
+static const Stmt *with_shell(const Nest *n, const Stmt *s)
+{
+    Arena *a = n->k->lw->arena;
+    for (size_t i = n->around.count; s && i-- > 0;) {
+        const Stmt *around = n->around.at[i];
+        s                  = around->kind == STMT_LET ? stmt_let(a, around->let.name, around->let.value, s)
+                                                      : stmt_if(a, around->branch.condition, s, NULL);
+    }
+    return s;
+}
+
+static const Stmt *with_loops(const Nest *n, const Stmt *s)
+{
+    const Expr *zero = expr_int(n->k->lw->exprs, KN_I32, 0);
+    for (int i = n->count; s && i-- > 0;)
+        s = stmt_for(n->k->lw->arena, n->loops[i].name, n->loops[i].kind, zero, n->loops[i].extent, s);
+    return s;
+}
+
+/* ---- Threads -------------------------------------------------------------------------------- */
+
+/* Where the function of that name is defined. */
+static Loc place_of(const KernelCut *k, const char *func)
+{
+    for (int i = 0; func && i < k->lw->plan->func_count; i++)
+        if (!strcmp(k->lw->plan->funcs[i].func->name, func))
+            return k->lw->plan->funcs[i].func->loc;
+    return (Loc){ 0 };
+}
+
+/* What the host alone can do. */
+static bool is_of_host(KernelCut *k, const Stmt *s)
+{
+    if (s->kind == STMT_STAGE)
+        diag_error(k->lw->cx, place_of(k, s->stage->name), "compute it at root",
+                   "the extern stage `%s` is computed inside a kernel, and C runs on the host", s->stage->name);
+    else if (s->kind == STMT_CHECK || s->kind == STMT_NEED)
+        diag_error(k->lw->cx, place_of(k, k->producing), "compute at root what is computed in its blocks",
+                   "the sizes in the kernel of `%s` depend on data that only the kernel knows",
+                   k->producing ? k->producing : "a function");
+    else
+        return false;
+    return true;
+}
+
+static void refuse_size(KernelCut *k, const Buffer *b)
+{
+    diag_error(k->lw->cx, place_of(k, b->func), "split the loops of its readers by constants, or compute it at root",
+               "`%s` is stored inside a kernel, and no constant bounds its size", b->func ? b->func : b->name);
+}
+
+static const Stmt *cut_alloc(KernelCut *k, const Stmt *s, const StmtMap *m)
+{
+    Buffer *b = k->lw->program->buffers.at[s->alloc.buffer->id];
+    int64_t count;
+    if (!expr_is_int(simplify(k->known, s->alloc.count), &count) || (k->thread && count > MOST_THREAD_ELEMENTS)) {
+        refuse_size(k, b);
+        return NULL;
+    }
+    if (b->memory != MEMORY_REGISTER)
+        b->memory = k->thread ? MEMORY_STACK : MEMORY_SHARED;
+    return stmt_map(m, s);
+}
+
+/* What one thread does: all loops that are left are its own. */
+static const Stmt *cut_thread(void *user, const Stmt *s)
+{
+    KernelCut    *k = user;
+    const StmtMap m = { k->lw->arena, cut_thread, NULL, k };
+    if (is_of_host(k, s))
+        return NULL;
+    if (s->kind == STMT_ALLOC)
+        return cut_alloc(k, s, &m);
+    s = stmt_map(&m, s);
+    return s && s->kind == STMT_FOR && s->loop.kind != LOOP_VECTOR ? loop_as(k->lw->arena, s, LOOP_SERIAL) : s;
+}
+
+static const Stmt *thread_body(KernelCut *k, const Stmt *s)
+{
+    k->thread = true;
+    s         = cut_thread(k, s);
+    k->thread = false;
+    return s;
+}
+
+static void note_threads(KernelCut *k, const Nest *n)
+{
+    int64_t extent;
+    for (int i = 0; i < n->count; i++) {
+        const int axis = n->count - 1 - i;
+        k->lanes |= n->loops[i].kind == LOOP_LANE;
+        if (expr_is_int(n->loops[i].extent, &extent) && extent > k->threads[axis])
+            k->threads[axis] = (int)(extent < MOST_THREADS ? extent : MOST_THREADS);
+    }
+}
+
+static const Stmt *cut_nest(KernelCut *k, const Stmt *s)
+{
+    const Nest n = nest_take(k, s, true);
+    if (!n.count) /* its extent differs between threads: no loop of this nest has a place */
+        return cut_block(k, loop_as(k->lw->arena, s, LOOP_SERIAL));
+    note_threads(k, &n);
+    return with_loops(&n, with_shell(&n, thread_body(k, n.rest)));
+}
+
+/* Done by one thread. */
+static const Stmt *single(KernelCut *k, const Stmt *s)
+{
+    ExprPool *pool = k->lw->exprs;
+    s              = has_store(s) ? thread_body(k, s) : NULL;
+    return s ? stmt_for(k->lw->arena, intern(k->lw->cx, "one.thread"), LOOP_THREAD, expr_int(pool, KN_I32, 0),
+                        expr_int(pool, KN_I32, 1), s)
+             : NULL;
+}
+
+/* ---- Blocks --------------------------------------------------------------------------------- */
+
+/* What a block does. */
+static const Stmt *cut_block(void *user, const Stmt *s)
+{
+    KernelCut    *k = user;
+    const StmtMap m = { k->lw->arena, cut_block, NULL, k };
+    if (is_of_host(k, s))
+        return NULL;
+    if (!has_thread_loop(s))
+        return single(k, s);
+    if (is_thread_loop(s))
+        return cut_nest(k, s);
+    if (s->kind == STMT_ALLOC)
+        return cut_alloc(k, s, &m);
+    const size_t lets = k->lets.count;
+    if (s->kind == STMT_LET)
+        vec_push(k->lw->arena, &k->lets, s);
+    s             = stmt_map(&m, s);
+    k->lets.count = lets;
+    return s && s->kind == STMT_FOR && !loop_table[s->loop.kind].thread ? loop_as(k->lw->arena, s, LOOP_SERIAL) : s;
+}
+
+/* Threads of the block: as many as the widest nest along each axis, but no more than a device takes. */
+static void fit_threads(KernelCut *k)
+{
+    int *t = k->threads;
+    if (!k->any_constant)
+        t[0] = DEFAULT_THREADS;
+    if (k->lanes)
+        t[0] = GPU_WARP;
+    while (t[0] * t[1] * t[2] > MOST_THREADS) {
+        int widest = k->lanes;
+        for (int i = widest; i < GPU_AXES; i++)
+            widest = t[i] > t[widest] ? i : widest;
+        t[widest] = (t[widest] + 1) / 2;
+    }
+}
+
+/* A name of C for the kernel. */
+static const char *kernel_name(KernelCut *k)
+{
+    char *name = arena_printf(k->lw->arena, "%s_%d", k->producing ? k->producing : "kernel", k->count++);
+    for (char *c = name; *c; c++)
+        if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9')))
+            *c = '_';
+    return intern(k->lw->cx, arena_printf(k->lw->arena, "k_%s", name));
+}
+
+static const Stmt *cut_kernel(KernelCut *k, const Stmt *s)
+{
+    for (int i = 0; i < GPU_AXES; i++)
+        k->threads[i] = 1;
+    k->lanes = k->any_constant = false;
+    const Nest n               = nest_take(k, s, false);
+    k->lets.count              = 0;
+    for (size_t i = 0; i < n.around.count; i++)
+        if (n.around.at[i]->kind == STMT_LET)
+            vec_push(k->lw->arena, &k->lets, n.around.at[i]);
+    const Stmt *body = with_loops(&n, with_shell(&n, cut_block(k, n.rest)));
+    if (!body)
+        return NULL;
+    fit_threads(k);
+    Stmt *kernel             = ARENA_NEW(k->lw->arena, Stmt);
+    kernel->kind             = STMT_KERNEL;
+    kernel->kernel.name      = kernel_name(k);
+    kernel->kernel.threads_x = k->threads[0];
+    kernel->kernel.threads_y = k->threads[1];
+    kernel->kernel.threads_z = k->threads[2];
+    kernel->kernel.body      = body;
+    return kernel;
+}
+
+/* ---- The host ------------------------------------------------------------------------------- */
+
+static const Stmt *cut_host(void *user, const Stmt *s)
+{
+    KernelCut    *k     = user;
+    const StmtMap m     = { k->lw->arena, cut_host, NULL, k };
+    const char   *outer = k->producing;
+    if (is_block_loop(s) || is_thread_loop(s))
+        return cut_kernel(k, s);
+    if (s->kind == STMT_PRODUCE)
+        k->producing = s->produce.func;
+    s            = stmt_map(&m, s);
+    k->producing = outer;
+    return s;
+}
+
+/* Scratch of the host that kernels use. */
+static void find_global(Program *p)
+{
+    program_find_kernels(p);
+    for (size_t i = 0; i < p->kernels.count; i++)
+        for (size_t b = 0; b < p->kernels.at[i]->buffers.count; b++) {
+            Buffer *buffer = p->buffers.at[p->kernels.at[i]->buffers.at[b].buffer->id];
+            if (buffer->kind == BUFFER_SCRATCH)
+                buffer->memory = MEMORY_GLOBAL;
+        }
+}
+
+const Stmt *lower_kernels(Lower *lw, const Stmt *s)
+{
+    if (!s)
+        return NULL;
+    KernelCut k       = { .lw = lw, .known = lw->simplifier };
+    lw->program->body = cut_host(&k, s);
+    find_global(lw->program);
+    return lw->program->body;
+}
