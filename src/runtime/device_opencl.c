@@ -421,8 +421,8 @@ static int cl_set_arguments(ClObject object, const kn_rt_kernel *kernel, const u
     unsigned n    = 0;
     int      code = CL_OK;
     for (int i = 0; i < kernel->buffer_count && code == CL_OK; i++) {
-        const ClObject memory = memory_of(*arguments++);
-        code                  = cl.clSetKernelArg(object, n++, sizeof memory, memory ? &memory : NULL);
+        ClObject memory = memory_of(*arguments++);
+        code            = cl.clSetKernelArg(object, n++, sizeof memory, memory ? &memory : NULL);
         if (code == CL_OK)
             code = cl.clSetKernelArg(object, n++, sizeof *arguments, arguments++);
     }
