@@ -175,9 +175,8 @@ static void write_kernel(CGen *g, const Kernel *k, const CFunction *host)
         const Stmt *loop = k->grid[axis];
         if (!loop)
             continue;
-        const char *name = c_fresh(g, &f.used, c_identifier(g, loop->loop.name));
-        c_line(g, "int32_t %s = (int32_t)get_group_id(%d);", name, axis);
-        c_bind(g, loop->loop.name, loop->loop.min->type, c_name_value(name, g->depth), (CRange){ 0, MOST_COORDINATE });
+        const CValue v = { .text = c_print(g, "(int32_t)get_group_id(%d)", axis), .prec = P_UNARY, .level = g->depth };
+        c_bind(g, loop->loop.name, loop->loop.min->type, v, (CRange){ 0, MOST_COORDINATE })->pending = true;
     }
     c_stmt(g, k->block);
     const char *body = c_function_end(g);
