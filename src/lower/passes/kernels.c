@@ -30,7 +30,7 @@ typedef struct KernelCut {
     int         count;     /* of kernels so far */
     int         threads[GPU_AXES];
     bool        lanes;
-    bool        any_constant; /* a thread loop of this kernel has a constant extent */
+    bool        any_constant; /* a thread nest of this kernel has constant extents */
     bool        thread;       /* inside a thread nest */
     VEC(const Stmt *) lets;   /* of the block, around what is looked at */
 } KernelCut;
@@ -88,6 +88,7 @@ typedef struct Nest {
     bool       thread; /* of threads, else of blocks */
     int        count;
     struct {
+        const Stmt *loop; /* as it was */
         const char *name;
         LoopKind    kind;
         const Expr *extent;
@@ -140,7 +141,7 @@ static const Stmt *next_loop(const Nest *n, const Stmt *s)
     return s && (n->thread ? is_thread_loop(s) : is_block_loop(s)) ? s : NULL;
 }
 
-/* A minimum that is added, or a maximum that is subtracted, in a sum; NULL: there is none. */
+/* A minimum with which a sum grows, or a maximum with which it shrinks; NULL: there is none. */
 static const Expr *find_extreme(const Expr *e, bool added)
 {
     const Expr *found = NULL;
@@ -150,6 +151,9 @@ static const Expr *find_extreme(const Expr *e, bool added)
         found = find_extreme(e->args[0], added);
         found = found ? found : find_extreme(e->args[1], added == (e->op == EX_ADD));
     }
+    int64_t by;
+    if ((e->op == EX_MUL || e->op == EX_DIV) && expr_is_int(e->args[1], &by) && by > 0)
+        found = find_extreme(e->args[0], added);
     return found;
 }
 
@@ -218,12 +222,12 @@ static bool take_loop(Nest *n, const Stmt *loop)
         const Expr *constant = expr_int(lw->exprs, type, most > 0 ? most : 1);
         const bool  whole    = loop->loop.extent == constant;
         extent               = constant;
-        k->any_constant      = true;
         if (!whole)
             vec_push(lw->arena, &n->around,
                      stmt_if(lw->arena, expr_binary(lw->exprs, EX_LT, KN_BOOL, index, loop->loop.extent), loop, NULL));
     }
     push_shell(n, stmt_let(lw->arena, loop->loop.name, index_add(lw->exprs, loop->loop.min, index), loop));
+    n->loops[n->count].loop   = loop;
     n->loops[n->count].name   = name;
     n->loops[n->count].kind   = loop->loop.kind;
     n->loops[n->count].extent = extent;
@@ -322,8 +326,9 @@ static const Stmt *cut_thread(void *user, const Stmt *s)
         return NULL;
     if (s->kind == STMT_ALLOC)
         return cut_alloc(k, s, &m);
-    s = stmt_map(&m, s);
-    return s && s->kind == STMT_FOR && s->loop.kind != LOOP_VECTOR ? loop_as(k->lw->arena, s, LOOP_SERIAL) : s;
+    s              = stmt_map(&m, s);
+    const bool own = s && (s->kind != STMT_FOR || loop_table[s->loop.kind].constant); /* vectors, copies */
+    return own || !s ? s : loop_as(k->lw->arena, s, LOOP_SERIAL);
 }
 
 static const Stmt *thread_body(KernelCut *k, const Stmt *s)
@@ -334,15 +339,21 @@ static const Stmt *thread_body(KernelCut *k, const Stmt *s)
     return s;
 }
 
+/* The block has the threads of its last nest with constant extents: that of the function whose blocks they are. */
 static void note_threads(KernelCut *k, const Nest *n)
 {
-    int64_t extent;
+    int     threads[GPU_AXES] = { 1, 1, 1 };
+    int64_t extent, all = 1;
     for (int i = 0; i < n->count; i++) {
-        const int axis = n->count - 1 - i;
         k->lanes |= n->loops[i].kind == LOOP_LANE;
-        if (expr_is_int(n->loops[i].extent, &extent) && extent > k->threads[axis])
-            k->threads[axis] = (int)(extent < MOST_THREADS ? extent : MOST_THREADS);
+        if (!expr_is_int(n->loops[i].extent, &extent))
+            return;
+        threads[n->count - 1 - i] = (int)(extent < MOST_THREADS ? extent : MOST_THREADS);
+        all *= extent;
     }
+    if (all > 1 && (all <= MOST_THREADS || !k->any_constant))
+        memcpy(k->threads, threads, sizeof threads);
+    k->any_constant |= all > 1;
 }
 
 static const Stmt *cut_nest(KernelCut *k, const Stmt *s)
@@ -387,7 +398,7 @@ static const Stmt *cut_block(void *user, const Stmt *s)
     return s && s->kind == STMT_FOR && !loop_table[s->loop.kind].thread ? loop_as(k->lw->arena, s, LOOP_SERIAL) : s;
 }
 
-/* Threads of the block: as many as the widest nest along each axis, but no more than a device takes. */
+/* No more threads than a device takes. */
 static void fit_threads(KernelCut *k)
 {
     int *t = k->threads;
@@ -423,7 +434,15 @@ static const Stmt *cut_kernel(KernelCut *k, const Stmt *s)
     for (size_t i = 0; i < n.around.count; i++)
         if (n.around.at[i]->kind == STMT_LET)
             vec_push(k->lw->arena, &k->lets, n.around.at[i]);
+    for (int i = 0; i < n.count; i++) { /* both names have one range */
+        const Stmt *loop = n.loops[i].loop;
+        simplifier_push_range(k->known, loop->loop.name, loop->loop.min, loop_last(k->lw, loop));
+        simplifier_push_range(k->known, n.loops[i].name, x_int(k->lw, 0),
+                              x_sub(k->lw, n.loops[i].extent, x_int(k->lw, 1)));
+    }
     const Stmt *body = with_loops(&n, with_shell(&n, cut_block(k, n.rest)));
+    for (int i = 0; i < 2 * n.count; i++)
+        simplifier_pop(k->known);
     if (!body)
         return NULL;
     fit_threads(k);
