@@ -4,7 +4,7 @@
  * A race is found by strands (executor.h): an element records the last strand that wrote it and the last that read it,
  * or one that stands for all that could read it at once.
  * A store of the value that is there already changes nothing and is no race: a tail that is shifted inward computes
- * points twice. */
+ * points twice. Nor is one of an undefined value to an element that is not defined. */
 #include "interp/executor.h"
 
 /* ---- Rooms ------------------------------------------------------------------------------- */
@@ -172,7 +172,7 @@ void memory_store(Executor *ex, const BufferMemory *s, int lane, int width, int6
         executor_mistake(ex, "`%s` writes to `%s` at index %lld what comes from memory that was never written",
                          producer(ex), s->buffer->name, (long long)index);
     lane_store(s->buffer->type, bytes, v);
-    const bool changes = !shadow->defined || undefined || memcmp(bytes, at, size) != 0;
+    const bool changes = undefined ? shadow->defined : !shadow->defined || memcmp(bytes, at, size) != 0;
     if (changes && shadow->event == ex->event && !ex->in_atomic)
         executor_mistake(ex, "two lanes of a vector loop of `%s` write different values to element %lld of `%s`",
                          producer(ex), (long long)index, s->buffer->name);

@@ -373,6 +373,20 @@ bool apply_gpu_tile(Planner *pl, FuncDraft *f, DefDraft *d, const Directive *dir
     return true;
 }
 
+bool apply_launch_bounds(Planner *pl, FuncDraft *f, DefDraft *d, const Directive *dir)
+{
+    (void)f;
+    enum { MOST_RESIDENT = 32 };
+    const ScheduleArg *threads = &dir->args[0], *blocks = dir->arg_count > 1 ? &dir->args[1] : NULL;
+    if (threads->value > LEGAL_THREADS)
+        return refuse(pl, ERROR_FACTOR, threads->loc, NULL, "a block has at most %d threads", LEGAL_THREADS);
+    if (blocks && blocks->value > MOST_RESIDENT)
+        return refuse(pl, ERROR_FACTOR, blocks->loc, NULL, "a multiprocessor holds at most %d blocks", MOST_RESIDENT);
+    d->def->threads  = (int)threads->value;
+    d->def->resident = blocks ? (int)blocks->value : 0;
+    return true;
+}
+
 bool apply_atomic(Planner *pl, FuncDraft *f, DefDraft *d, const Directive *dir)
 {
     (void)f;
