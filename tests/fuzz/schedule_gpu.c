@@ -29,6 +29,20 @@ const char *some_memory(Scheduler *s, const Chain *c, int depth)
     return chance(&s->g, 70) ? "global" : "heap";
 }
 
+/* What is computed at this depth, in a kernel: does a constant bound it? The loops inside, of the definition whose loop
+ * it is, have constant extents; all have that if the definition is itself inside. */
+static bool is_bounded(const Chain *c, int depth)
+{
+    const Link *at     = &c->at[depth - 1];
+    Chain       around = *c;
+    for (around.count = depth - 1; around.count > 0 && c->at[around.count - 1].def == at->def; around.count--)
+        ;
+    bool bounded = true;
+    for (const Loop *l = at->loop + 1; l < at->def->loops + at->def->count; l++)
+        bounded = bounded && l->extent > 0;
+    return bounded || is_inside(&around, false);
+}
+
 int depth_in_kernel(Scheduler *s, const Chain *c, int depth, int deepest, bool on_host)
 {
     Chain around = *c;
@@ -36,13 +50,8 @@ int depth_in_kernel(Scheduler *s, const Chain *c, int depth, int deepest, bool o
         return depth;
     for (around.count = depth; on_host && depth > 0 && is_inside(&around, false); around.count = --depth)
         ;
-    for (; depth < deepest && is_inside(&around, false); around.count = ++depth) {
-        bool constant = true;
-        for (int i = depth; i < c->count; i++)
-            constant = constant && c->at[i].loop->extent > 0;
-        if (constant)
-            break;
-    }
+    while (depth < deepest && is_inside(&around, false) && !is_bounded(c, depth))
+        around.count = ++depth;
     return depth;
 }
 
@@ -101,6 +110,15 @@ static int behind(const Def *d)
     return end;
 }
 
+static void launch_bounds(Scheduler *s)
+{
+    directive(s, "launch_bounds");
+    emit(&s->g, "%u", chance(&s->g, 50) ? 16u << pick(&s->g, 5) : 1 + (unsigned)pick(&s->g, 80));
+    if (chance(&s->g, 50))
+        emit(&s->g, ", %u", 1 + (unsigned)pick(&s->g, 8));
+    emit(&s->g, ")");
+}
+
 void share_loops(Scheduler *s, Def *d, bool steps)
 {
     const bool in_block = is_inside(s->around, false), in_thread = is_inside(s->around, true);
@@ -121,4 +139,6 @@ void share_loops(Scheduler *s, Def *d, bool steps)
         if (end > at && chance(&s->g, 10))
             lanes(s, d, end - 1);
     }
+    if (behind(d) && chance(&s->g, 8))
+        launch_bounds(s);
 }

@@ -20,6 +20,22 @@ Buffer<> buffer_over(const PeerArray &a, const std::vector<int> &mins)
     return b;
 }
 
+/* The input of NAME=@SIZES on the command line; false if it is not given so. */
+bool sizes_alone(const PeerCall *call, const std::string &name, const char *type, int dims, PeerArray &a)
+{
+    for (int k = 0; k < call->argc; k++) {
+        const std::string word = call->argv[k], begin = name + "=@";
+        if (word.compare(0, begin.size(), begin))
+            continue;
+        a         = { type[0], atoi(type + 1) / 8, dims, { 1, 1, 1, 1 }, nullptr };
+        size_t at = begin.size();
+        for (int d = 0; d < dims; d++, at = word.find('x', at) + 1)
+            a.size[d] = atoi(word.c_str() + at);
+        return true;
+    }
+    return false;
+}
+
 /* `a` with `pad` more elements around it in the first two dimensions. */
 PeerArray padded(const PeerArray &a, int pad)
 {
@@ -41,7 +57,7 @@ PeerArray padded(const PeerArray &a, int pad)
 
 ImageParam App::input(const std::string &name, const char *type, int dims, int pad)
 {
-    if (!inputs->count(name))
+    if (!inputs->count(name) && !sizes_alone(call, name, type, dims, (*inputs)[name]))
         (*inputs)[name] = peer_input(call, name.c_str(), type, dims);
     const PeerArray &a = inputs->at(name);
     if (pad && !inputs->count(name + " padded"))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a Halide program of the benchmark is: one function that defines the algorithm and, where it is asked to, its
- * schedule by hand. It is called once for each way to compile it, so all it makes is made anew.
+ * schedule by hand, for a CPU or for a GPU. It is called once for each way to compile it, so all it makes is made anew.
  */
 #ifndef APP_H
 #define APP_H
@@ -29,15 +29,19 @@ typedef std::map<std::string, PeerArray> Inputs;
 class App
 {
   public:
-    App(PeerCall *of, Inputs *kept, const Way *how, bool by_hand) : call(of), inputs(kept), way(how), manual(by_hand) {}
+    App(PeerCall *of, Inputs *kept, const Way *how, bool by_hand, bool for_gpu = false)
+        : call(of), inputs(kept), way(how), manual(by_hand && !for_gpu), gpu(by_hand && for_gpu)
+    {
+    }
 
     PeerCall *const call;
     Inputs *const   inputs;
     const Way      *way;
-    const bool      manual; /* the app schedules itself */
+    const bool      manual; /* the app schedules itself for a CPU */
+    const bool      gpu;    /* the app schedules itself for a GPU */
 
     /* The input `name`; `pad` more elements than the file has lie around it in x and y (an auto-scheduler may ask for
-     * that). */
+     * that). NAME=@640x480 on the command line is an input without values, for an app that is only compiled. */
     ImageParam input(const std::string &name, const char *type, int dims, int pad = 0);
 
     template <typename T> Param<T> param(const std::string &name, T otherwise)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* bilateral_grid: the grid is filled and blurred along z a row of cells at a time, rows in parallel; the other two
- * blurs are whole; the slice is vectorized and gathers. */
+ * blurs are whole; the slice is vectorized and gathers. On a GPU the grid of 8x8 cells is filled in shared memory and
+ * blurred along z from there; sum and count stand side by side in memory and are one vector. */
 #include "app.h"
 
 Func bilateral_grid(App &app)
@@ -44,6 +45,20 @@ Func bilateral_grid(App &app)
         bx.compute_root().reorder(x, y, z, c).parallel(z).vectorize(x, n);
         by.compute_root().reorder(x, y, z, c).parallel(z).vectorize(x, n);
         out.parallel(y, 8).vectorize(x, n);
+    }
+    if (app.gpu) {
+        Var xo("xo"), yo("yo"), xt("xt"), yt("yt"), two("two");
+        bz.compute_root().reorder(c, z, x, y).gpu_tile(x, y, xo, yo, xt, yt, 8, 8);
+        grid.compute_at(bz, xo).store_in(MemoryType::GPUShared).reorder(c, z, x, y).unroll(c).gpu_threads(x, y);
+        grid.update().reorder(c, cell.x, cell.y, x, y).unroll(c).gpu_threads(x, y);
+        for (Func f : { bx, by }) {
+            f.compute_root().bound(c, 0, 2).reorder_storage(c, x, y, z).reorder(c, x, y, z).vectorize(c);
+            f.split(y, y, two, 2, TailStrategy::RoundUp).reorder(c, two, x, y, z).unroll(two);
+            f.tile(x, y, xo, yo, xt, yt, 32, 8, TailStrategy::RoundUp).gpu_blocks(xo, yo, z).gpu_threads(xt, yt);
+        }
+        bz.bound(c, 0, 2).reorder_storage(c, x, y, z).vectorize(c);
+        out.gpu_tile(x, y, xo, yo, xt, yt, 32, 8);
+        t.compute_at(out, xt).bound(c, 0, 2).vectorize(c);
     }
     return out;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* blur: strips of rows in parallel; eight rows of a vector of columns at a time, bx of the ten rows they need in
- * registers. */
+ * registers. On a GPU a thread has eight rows of two pixels, everything is inlined, and a block is one warp. */
 #include "app.h"
 
 Func blur(App &app)
@@ -20,6 +20,11 @@ Func blur(App &app)
             .reorder(xi, yi, x, y, strip);
         out.parallel(strip).vectorize(xi).unroll(yi);
         bx.compute_at(out, x).vectorize(x).unroll(y);
+    }
+    if (app.gpu) {
+        Var xv("xv");
+        out.split(y, y, yi, 8).split(x, x, xv, 2).split(x, x, xi, 32).reorder(xv, yi, xi, x, y);
+        out.vectorize(xv).unroll(yi).gpu_threads(xi).gpu_blocks(x, y);
     }
     return out;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* harris: strips of rows in parallel, two rows at a time; gray and the two gradients are rings of rows, all else is
- * computed at the pixel, where two rows share what they read. */
+ * computed at the pixel, where two rows share what they read. On a GPU one kernel, gray and the gradients of a tile in
+ * shared memory, the window that two pixels need of them in registers. */
 #include "app.h"
 
 Func harris(App &app)
@@ -52,6 +53,18 @@ Func harris(App &app)
                 .vectorize(xi)
                 .unroll(y);
         Iy.compute_with(Ix, x);
+    }
+    if (app.gpu) {
+        Var xo("xo"), yo("yo"), xv("xv");
+        out.tile(x, y, xo, yo, xi, yi, 62, 14).split(xi, xi, xv, 2).vectorize(xv);
+        out.gpu_blocks(xo, yo).gpu_threads(xi, yi);
+        for (Func f : { gray, Ix, Iy })
+            f.compute_at(out, xo).split(x, x, xv, 2, TailStrategy::RoundUp).vectorize(xv).gpu_threads(x, y);
+        Iy.compute_with(Ix, x);
+        for (Func f : { Ix, Iy }) {
+            Func window = f.in();
+            window.compute_at(out, xi).vectorize(x, 2).unroll(x).unroll(y);
+        }
     }
     return out;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* hist: histograms of some rows each, in parallel, then their sum; the luma of a row is computed where it is needed,
- * twice for the whole image. */
+ * twice for the whole image. On a GPU one warp counts a row by atomic additions in shared memory; a thread of the
+ * result has four pixels and finds the curve in shared memory. */
 #include "app.h"
 
 Func hist(App &app)
@@ -38,6 +39,23 @@ Func hist(App &app)
         seen.compute_at(partial, row).vectorize(x, 2 * v);
         cdf.compute_root();
         out.bound(c, 0, 3).reorder(c, x, y).unroll(c).vectorize(x, 2 * v).parallel(y, 16);
+    }
+    if (app.gpu) {
+        Var  row("row"), lane("lane"), io("io"), xo("xo"), xi("xi"), yi("yi"), v("v"), block("block");
+        RVar xr("xr"), lanes("lanes");
+        n.compute_root().gpu_tile(i, io, lane, 32);
+        Func rows = n.update().rfactor(all.y, row), whole = rows.in();
+        n.update().reorder(all.y, i).gpu_tile(i, io, lane, 32);
+        whole.compute_root().split(i, io, lane, 32).reorder(lane, io, row).gpu_lanes(lane).gpu_blocks(row);
+        rows.compute_at(whole, row).store_in(MemoryType::GPUShared).split(i, io, lane, 32).gpu_lanes(lane);
+        rows.update().split(all.x, xr, lanes, 32).reorder(lanes, xr, row).atomic().gpu_lanes(lanes);
+        Func seen = bin.clone_in(rows);
+        cdf.compute_root().gpu_single_thread();
+        cdf.update().gpu_single_thread();
+        out.bound(c, 0, 3).split(x, x, v, 4).reorder(v, c, x, y).vectorize(v).unroll(c);
+        out.gpu_tile(x, y, xo, block, xi, yi, 32, 8);
+        Func table = cdf.in(eq);
+        table.compute_at(out, xo).store_in(MemoryType::GPUShared).split(i, io, lane, 32).gpu_threads(lane, io);
     }
     return out;
 }

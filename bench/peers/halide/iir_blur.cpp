@@ -1,19 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /* iir_blur: a scan along columns, vectorized across a strip of them, which stays in cache; its result is stored
- * transposed, so that the second scan is the same; strips in parallel. */
+ * transposed, so that the second scan is the same; strips in parallel. On a GPU a warp has a
+ * strip of 32 columns, and transposes through shared memory. */
 #include "app.h"
 
 namespace
 {
 
-Var x("x"), y("y"), c("c"), xi("xi"), yi("yi"), strip("strip"), task("task");
+Var x("x"), y("y"), c("c"), xi("xi"), yi("yi"), xo("xo"), strip("strip"), task("task");
 
-/* The scan of f down and up its columns of `height`. */
-Func scanned(Func f, Expr height, Expr a, const std::string &name, RDom &down, RDom &up)
+/* The scan of f down and up its columns of `height`. For a GPU the way down reads f itself, so that nothing is copied
+ * first: f is a buffer there, of which the CPU's schedule needs a strip in its cache. */
+Func scanned(const App &app, Func f, Expr height, Expr a, const std::string &name, RDom &down, RDom &up)
 {
     Func s(name);
-    s(x, y, c)               = f(x, y, c);
-    s(x, down, c)            = (1.0f - a) * s(x, down - 1, c) + a * s(x, down, c);
+    if (app.gpu) {
+        s(x, y, c)    = undef<float>();
+        s(x, 0, c)    = f(x, 0, c);
+        s(x, down, c) = (1.0f - a) * s(x, down - 1, c) + a * f(x, down, c);
+    } else {
+        s(x, y, c)    = f(x, y, c);
+        s(x, down, c) = (1.0f - a) * s(x, down - 1, c) + a * s(x, down, c);
+    }
     s(x, height - 1 - up, c) = (1.0f - a) * s(x, height - up, c) + a * s(x, height - 1 - up, c);
     return s;
 }
@@ -37,6 +45,15 @@ Func turned(App &app, Func s, const RDom &down, const RDom &up, const std::strin
         s.update(0).reorder(x, down.x).vectorize(x, n).unroll(x);
         s.update(1).reorder(x, up.x).vectorize(x, n).unroll(x);
     }
+    if (app.gpu) {
+        t.compute_root().tile(x, y, xo, strip, xi, yi, 32, 32).reorder(xi, yi, xo, strip, c);
+        t.gpu_lanes(xi).gpu_blocks(strip, c);
+        block.compute_at(t, xo).store_in(MemoryType::GPUShared).align_storage(x, 33).gpu_lanes(y).unroll(x, 8);
+        s.compute_at(t, strip).store_in(MemoryType::Heap).gpu_lanes(x);
+        s.update(0).gpu_lanes(x);
+        s.update(1).reorder(down.x, x).unroll(down.x, 8).gpu_lanes(x);
+        s.update(2).reorder(up.x, x).unroll(up.x, 8).gpu_lanes(x);
+    }
     return t;
 }
 
@@ -50,8 +67,8 @@ Func iir_blur(App &app)
 
     RDom d1(1, in.height() - 1, "d1"), u1(1, in.height() - 1, "u1"), d2(1, in.width() - 1, "d2"),
         u2(1, in.width() - 1, "u2");
-    Func first  = scanned(in, in.height(), alpha, "first", d1, u1);
+    Func first  = scanned(app, in, in.height(), alpha, "first", d1, u1);
     Func across = turned(app, first, d1, u1, "across");
-    Func second = scanned(across, in.width(), alpha, "second", d2, u2);
+    Func second = scanned(app, across, in.width(), alpha, "second", d2, u2);
     return turned(app, second, d2, u2, "out");
 }

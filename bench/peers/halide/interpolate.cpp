@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* interpolate: the levels of the pyramid are whole, each computed in strips with the horizontal filter a ring of rows;
- * on the way up the largest levels are rings of rows under strips of the result, the small ones whole. */
+ * on the way up the largest levels are rings of rows under strips of the result, the small ones whole.
+ * On a GPU every level down is a kernel, on the way up every second one; the two largest of these are computed in the
+ * kernel of the result, through shared memory, where a thread has 2x2 pixels. */
 #include "app.h"
 
 namespace
@@ -84,6 +86,23 @@ Func interpolate(App &app)
             ux[l].store_at(out, strip).compute_at(out, y).bound(c, 0, 4);
             schedule_doubled(ux[l], v);
         }
+    }
+    if (app.gpu) {
+        Var        xo("xo"), yo("yo"), xt("xt"), yt("yt"), yi("yi");
+        const auto kernel = [&](Func f, int w, int h) {
+            f.compute_root().bound(c, 0, 4).reorder(c, x, y).unroll(c).gpu_tile(x, y, xo, yo, xt, yt, w, h);
+        };
+        for (int l = 1; l < L; l++)
+            kernel(d[l], 16, 8);
+        for (int l = 3; l < L; l += 2)
+            kernel(r[l], 16, 8);
+        out.bound(c, 0, 3)
+            .tile(x, y, xo, yo, xt, yt, 32, 32)
+            .tile(xt, yt, xi, yi, 2, 2)
+            .reorder(c, xi, yi, xt, yt, xo, yo);
+        out.unroll(c).unroll(xi).unroll(yi).gpu_blocks(xo, yo).gpu_threads(xt, yt);
+        for (int l = 1; l < 3 && l < L; l++)
+            r[l].compute_at(out, xo).bound(c, 0, 4).reorder(c, x, y).unroll(c).gpu_threads(x, y);
     }
     return out;
 }

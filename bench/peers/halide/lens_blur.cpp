@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* lens_blur: the cost volume whole; slices of depth in parallel, each with its pyramids; then rows in parallel, the
- * samples of a vector of pixels accumulated in registers. */
+ * samples of a vector of pixels accumulated in registers. On a GPU the cost volume and all levels of the pyramids are
+ * kernels of their own, and a thread has the samples of a pixel. */
 #include "app.h"
 
 namespace
@@ -137,6 +138,21 @@ Func lens_blur(App &app)
         worst.compute_at(out, y).vectorize(x, n, TailStrategy::GuardWithIf);
         acc.compute_at(out, x).bound(c, 0, 4).reorder(c, x, y).unroll(c).vectorize(x);
         acc.update().reorder(c, x, s, y).unroll(c).vectorize(x);
+    }
+    if (app.gpu) {
+        Var        xo("xo"), yo("yo"), zo("zo"), xt("xt"), yt("yt"), zt("zt");
+        const auto kernel = [&](Func f) { f.compute_root().gpu_tile(x, y, xo, yo, xt, yt, 16, 8); };
+        cost.reorder(z, x, y);
+        for (Func f : { cost, conf, depth, wy, worst, out })
+            kernel(f);
+        least.compute_at(depth, xt);
+        acc.compute_at(out, xt).bound(c, 0, 4).unroll(c);
+        acc.update().reorder(c, s, x, y).unroll(c);
+        for (int level = 1; level < LEVELS; level++) {
+            push[level].compute_root().gpu_tile(x, y, z, xo, yo, zo, xt, yt, zt, 8, 8, 8);
+            if (level < LEVELS - 1)
+                pull[level].compute_root().gpu_tile(x, y, z, xo, yo, zo, xt, yt, zt, 8, 8, 8);
+        }
     }
     return out;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* local_laplacian: the pyramids of the K images are whole from level 1 on, (x, k, y) in memory, computed a row of all K
  * at a time; their level 0 is computed where it is read, a row at a time; the coefficients of the result are gathered.
- */
+ * On a GPU every level is a kernel, a thread has all K of a pixel; the curve is made on the host. */
 #include "app.h"
 
 namespace
@@ -118,6 +118,21 @@ Func local_laplacian(App &app)
                 .vectorize(x, v, TailStrategy::GuardWithIf);
         }
         out.bound(c, 0, 3).reorder(c, x, y).unroll(c).parallel(y, 16).vectorize(x, v);
+    }
+    if (app.gpu) {
+        Var        xo("xo"), yo("yo"), xt("xt"), yt("yt");
+        const auto kernel = [&](Func f, int j) {
+            f.compute_root().gpu_tile(x, y, xo, yo, xt, yt, j > 3 ? 2 : 16, j > 3 ? 2 : 8);
+        };
+        remap.compute_root();
+        for (int j = 1; j < J; j++) {
+            g[j].reorder(k, x, y);
+            kernel(g[j], j);
+            kernel(n[j], j);
+        }
+        for (int j = 0; j < J; j++)
+            kernel(og[j], j);
+        kernel(out, 0);
     }
     return out;
 }

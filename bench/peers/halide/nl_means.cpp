@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* nl_means: tiles in parallel; for one displacement after the other, the difference image of the tile, the sums along y
- * a row at a time, and the sums along x and the weights in registers. */
+ * a row at a time, and the sums along x and the weights in registers. On a GPU, for one dy after the
+ * other: a kernel for the weights of all dx, whose differences and sums along y of a tile are in shared memory, and one
+ * that adds up. */
 #include "app.h"
 
 Func nl_means(App &app)
@@ -42,6 +44,24 @@ Func nl_means(App &app)
         by.update().reorder(p, x, y).vectorize(x, v, TailStrategy::RoundUp).specialize(patch == 7).unroll(p);
         bd.compute_at(acc, x).vectorize(x, v);
         bd.update().reorder(q, x, y).vectorize(x, v).specialize(patch == 7).unroll(q);
+    }
+    if (app.gpu) {
+        Var xi("xi"), yi("yi"), xt("xt"), yt("yt");
+        out.bound(c, 0, 3).reorder(c, x, y).unroll(c).gpu_tile(x, y, xo, yo, xt, yt, 32, 8);
+        acc.compute_root().bound(c, 0, 4).reorder(c, x, y).unroll(c).gpu_tile(x, y, xo, yo, xt, yt, 32, 8);
+        acc.update().reorder(c, search.x, x, y, search.y).unroll(c).gpu_tile(x, y, xo, yo, xt, yt, 32, 8);
+        w.compute_at(acc, search.y).tile(x, y, xo, yo, xt, yt, 122, 26, TailStrategy::RoundUp);
+        w.split(xt, xi, xt, 32).split(yt, yi, yt, 8).reorder(xi, yi, xt, yt, xo, yo, dx, dy);
+        w.gpu_threads(xt, yt).gpu_blocks(xo, yo, dx);
+        bd.compute_at(w, xi);
+        bd.update().specialize(patch == 7).unroll(q);
+        Func column = by.in(bd);
+        by.compute_at(column, xi);
+        by.update().specialize(patch == 7).unroll(p);
+        for (Func f : { column, d }) {
+            f.compute_at(w, xo).store_in(MemoryType::GPUShared).split(x, xi, xt, 32).split(y, yi, yt, 8);
+            f.reorder(xi, yi, xt, yt).gpu_threads(xt, yt);
+        }
     }
     return out;
 }

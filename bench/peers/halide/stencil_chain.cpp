@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* stencil_chain: tiles in parallel; within a tile every stage is a ring of rows, two of them at a time, which share
- * what they read. */
+ * what they read. On a GPU every stage is a kernel; a block copies what its tile reads to shared memory, a thread has
+ * 2x2 pixels and the 6x6 values that they need in registers. */
 #include "app.h"
 
 Func stencil_chain(App &app)
@@ -30,6 +31,16 @@ Func stencil_chain(App &app)
         for (int s = 0; s < N; s++) {
             f[s].store_at(f[N], tile).compute_at(f[N], y).fold_storage(y, 8).split(x, x, xi, v, TailStrategy::RoundUp);
             f[s].split(y, y, yi, 2, TailStrategy::RoundUp).reorder(xi, yi, x, y).vectorize(xi).unroll(yi);
+        }
+    }
+    if (app.gpu) {
+        Var xt("xt"), yt("yt");
+        for (int s = 1; s <= N; s++) {
+            f[s].compute_root().tile(x, y, xo, yo, xt, yt, 60, 12).tile(xt, yt, xi, yi, 2, 2);
+            f[s].unroll(xi).unroll(yi).gpu_blocks(xo, yo).gpu_threads(xt, yt);
+            Func tile_of = f[s - 1].in(f[s]), window = tile_of.in(f[s]);
+            tile_of.compute_at(f[s], xo).tile(x, y, xi, yi, 2, 2).unroll(xi).unroll(yi).gpu_threads(x, y);
+            window.compute_at(f[s], xt).unroll(x).unroll(y);
         }
     }
     return f[N];

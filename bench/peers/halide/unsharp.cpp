@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* unsharp: strips of rows in parallel, two rows at a time; gray is a ring of rows, by two rows that share what they
- * read of it; the ratio of a vector is computed once for the three channels. */
+ * read of it; the ratio of a vector is computed once for the three channels. On a GPU one kernel of 32x32 threads, gray
+ * and its first blur in shared memory. */
 #include "app.h"
 
 #include <cmath>
@@ -39,6 +40,13 @@ Func unsharp(App &app)
         ratio.compute_at(out, x).vectorize(x);
         by.compute_at(out, y).split(x, x, xi, v).reorder(xi, y, x).vectorize(xi).unroll(y);
         gray.store_at(out, strip).compute_at(out, y).vectorize(x, v);
+    }
+    if (app.gpu) {
+        Var xo("xo"), yo("yo");
+        out.bound(c, 0, 3).reorder(c, x, y).unroll(c).gpu_tile(x, y, xo, yo, xi, yi, 32, 32);
+        ratio.compute_at(out, xi);
+        by.compute_at(out, xo).unroll(x, 2).gpu_threads(x, y);
+        gray.compute_at(out, xo).tile(x, y, xi, yi, 2, 2).unroll(xi).unroll(yi).gpu_threads(x, y);
     }
     return out;
 }

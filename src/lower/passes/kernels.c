@@ -13,14 +13,13 @@
  * From    Ragan-Kelley et al. 2013, section 4.6. */
 #include "ir/kernel.h"
 #include "lower/bounds/index_expr.h"
+#include "lower/passes/kernel_sizes.h"
 #include "lower/passes/pass_tools.h"
 
 enum {
-    MOST_THREADS         = 1024,    /* of a block, on every device */
-    DEFAULT_THREADS      = 128,     /* along x, where no extent says how many */
-    MOST_CONSTANT        = 1 << 16, /* extents of thread loops above that are expressions */
-    MOST_THREAD_ELEMENTS = 1 << 14, /* of scratch of one thread */
-    MOST_OPENED          = 4        /* minima of a sum, in search of a bound */
+    MOST_THREADS         = 1024,   /* of a block, on every device */
+    DEFAULT_THREADS      = 128,    /* along x, where no extent says how many */
+    MOST_THREAD_ELEMENTS = 1 << 14 /* of scratch of one thread */
 };
 
 typedef VEC(const Stmt *) StmtList;
@@ -35,7 +34,8 @@ typedef struct KernelCut {
     bool        lanes;
     bool        any_constant; /* a thread nest of this kernel has constant extents */
     bool        thread;       /* inside a thread nest */
-    VEC(const Stmt *) lets;   /* around what is looked at */
+    int64_t     shared;       /* bytes of its shared memory */
+    KernelSizes sizes;
 } KernelCut;
 
 static const Stmt *cut_host(void *user, const Stmt *s);
@@ -144,101 +144,11 @@ static const Stmt *next_loop(const Nest *n, const Stmt *s)
     return s && (n->thread ? is_thread_loop(s) : is_block_loop(s)) ? s : NULL;
 }
 
-/* A minimum with which a sum grows, or a maximum with which it shrinks; NULL: there is none. */
-static const Expr *find_extreme(const Expr *e, bool added)
-{
-    const Expr *found = NULL;
-    if (e->op == (added ? EX_MIN : EX_MAX))
-        return e;
-    if (e->op == EX_ADD || e->op == EX_SUB) {
-        found = find_extreme(e->args[0], added);
-        found = found ? found : find_extreme(e->args[1], added == (e->op == EX_ADD));
-    }
-    int64_t by;
-    if ((e->op == EX_MUL || e->op == EX_DIV) && expr_is_int(e->args[1], &by) && by > 0)
-        found = find_extreme(e->args[0], added);
-    return found;
-}
-
-typedef struct Replace {
-    const Expr *what, *by;
-} Replace;
-
-static const Expr *replace_node(void *user, const Expr *e)
-{
-    const Replace *r = user;
-    return e == r->what ? r->by : e;
-}
-
-/* An upper bound of a sum. In place of a minimum that is added each of its operands is tried: of
- * min(end, first + 31) - first the second. */
-static int64_t upper_bound(KernelCut *k, const Expr *e, int depth)
-{
-    int64_t lo, hi;
-    e = simplify(k->known, e);
-    simplifier_bounds(k->known, e, &lo, &hi);
-    const Expr *extreme = depth ? find_extreme(e, true) : NULL;
-    for (int i = 0; extreme && i < 2; i++) {
-        Replace       r    = { extreme, extreme->args[i] };
-        const int64_t part = upper_bound(k, expr_rewrite(k->lw->exprs, e, replace_node, &r), depth - 1);
-        hi                 = part < hi ? part : hi;
-    }
-    return hi;
-}
-
-/* The largest number that an extent can be; -1: no small one is known. Lets are opened one after another, the innermost
- * first: after each, what both ends of a box have in common cancels. */
+/* The largest number that an extent can be; -1: no small one is known. */
 static int64_t most_of(const Nest *n, const Expr *extent)
 {
-    KernelCut  *k    = n->k;
-    const Expr *open = expr_substitute(k->lw->exprs, extent, (int)n->names.count, n->names.at, n->values.at);
-    int64_t     most = upper_bound(k, open, MOST_OPENED);
-    for (size_t i = k->lets.count; i-- > 0 && most > MOST_CONSTANT;) {
-        const Stmt   *let  = k->lets.at[i];
-        const Expr   *next = expr_substitute(k->lw->exprs, open, 1, &let->let.name, &let->let.value);
-        const int64_t hi   = next == open ? most : upper_bound(k, next, MOST_OPENED);
-        most               = hi < most ? hi : most;
-        open               = next;
-    }
-    return most <= MOST_CONSTANT ? most : -1;
-}
-
-/* The largest that a number of elements can be, a product of extents; -1: no small one is known. */
-static int64_t most_product(KernelCut *k, const Expr *e)
-{
-    int64_t lo, hi, a, b;
-    if (e->op == EX_CAST)
-        return most_product(k, e->args[0]);
-    if (e->op == EX_MUL || e->op == EX_MAX) {
-        for (int i = 0; i < 2; i++) {
-            simplifier_bounds(k->known, e->args[i], &lo, &hi);
-            if (e->op == EX_MUL && lo < 0)
-                return -1;
-        }
-        a = most_product(k, e->args[0]);
-        b = most_product(k, e->args[1]);
-        if (a < 0 || b < 0)
-            return -1;
-        hi = e->op == EX_MUL ? a * b : a > b ? a : b;
-    } else {
-        hi = upper_bound(k, e, MOST_OPENED);
-    }
-    return hi < 0 ? 0 : hi <= MOST_CONSTANT ? hi : -1;
-}
-
-static int64_t most_elements(KernelCut *k, const Expr *count)
-{
-    const Expr *open = simplify(k->known, count);
-    int64_t     most = most_product(k, open);
-    for (size_t i = k->lets.count; i-- > 0 && most < 0;) {
-        const Stmt *let  = k->lets.at[i];
-        const Expr *next = expr_substitute(k->lw->exprs, open, 1, &let->let.name, &let->let.value);
-        if (next == open)
-            continue;
-        open = simplify(k->known, next);
-        most = most_product(k, open);
-    }
-    return most;
+    return most_extent(&n->k->sizes,
+                       expr_substitute(n->k->lw->exprs, extent, (int)n->names.count, n->names.at, n->values.at));
 }
 
 static const char *index_name(KernelCut *k, const Stmt *loop)
@@ -357,7 +267,7 @@ static void refuse_size(KernelCut *k, const Buffer *b)
 static const Stmt *cut_alloc(KernelCut *k, const Stmt *s, const StmtMap *m)
 {
     Buffer       *b     = k->lw->program->buffers.at[s->alloc.buffer->id];
-    const int64_t count = most_elements(k, s->alloc.count);
+    const int64_t count = most_elements(&k->sizes, s->alloc.count);
     if (count < 0 || (k->thread && count > MOST_THREAD_ELEMENTS)) {
         refuse_size(k, b);
         return NULL;
@@ -372,6 +282,14 @@ static const Stmt *cut_alloc(KernelCut *k, const Stmt *s, const StmtMap *m)
     }
     if (b->memory != MEMORY_REGISTER)
         b->memory = k->thread ? MEMORY_STACK : MEMORY_SHARED;
+    if (b->memory == MEMORY_SHARED)
+        k->shared += count * (int64_t)kn_type_size(b->type);
+    if (k->shared > GPU_SHARED_BYTES) {
+        diag_error(k->lw->cx, place_of(k, b->func), "smaller tiles, or compute it at root",
+                   "with `%s` a block has %lld bytes of shared memory, and a device has %d",
+                   b->func ? b->func : b->name, (long long)k->shared, GPU_SHARED_BYTES);
+        return NULL;
+    }
     const Stmt *body = m->stmt(m->user, s->alloc.body);
     if (!body)
         return NULL;
@@ -385,10 +303,10 @@ static const Stmt *cut_alloc(KernelCut *k, const Stmt *s, const StmtMap *m)
 /* What is inside a let, whose value sizes may depend on. */
 static const Stmt *map_let(KernelCut *k, const Stmt *s, const StmtMap *m)
 {
-    const size_t outer = k->lets.count;
-    vec_push(k->lw->arena, &k->lets, s);
-    s             = stmt_map(m, s);
-    k->lets.count = outer;
+    const size_t outer = k->sizes.lets.count;
+    vec_push(k->lw->arena, &k->sizes.lets, s);
+    s                   = stmt_map(m, s);
+    k->sizes.lets.count = outer;
     return s;
 }
 
@@ -419,7 +337,7 @@ static void push_lets(KernelCut *k, const Nest *n)
 {
     for (size_t i = 0; i < n->around.count; i++)
         if (n->around.at[i]->kind == STMT_LET)
-            vec_push(k->lw->arena, &k->lets, n->around.at[i]);
+            vec_push(k->lw->arena, &k->sizes.lets, n->around.at[i]);
 }
 
 /* The block has the threads of its last nest with constant extents: that of the function whose blocks they are. */
@@ -446,10 +364,10 @@ static const Stmt *cut_nest(KernelCut *k, const Stmt *s)
     if (!n.count) /* its extent differs between threads: no loop of this nest has a place */
         return cut_block(k, loop_as(k->lw->arena, s, LOOP_SERIAL));
     note_threads(k, &n);
-    const size_t outer = k->lets.count;
+    const size_t outer = k->sizes.lets.count;
     push_lets(k, &n);
-    const Stmt *body = thread_body(k, n.rest);
-    k->lets.count    = outer;
+    const Stmt *body    = thread_body(k, n.rest);
+    k->sizes.lets.count = outer;
     return with_loops(&n, with_shell(&n, body));
 }
 
@@ -496,14 +414,16 @@ static void fit_threads(KernelCut *k, int asked)
 {
     int *t = k->threads;
     if (asked && t[0] * t[1] * t[2] != asked) {
-        t[0] = asked;
-        t[1] = t[2] = 1;
+        t[0] = k->lanes ? GPU_WARP : asked;
+        t[1] = k->lanes && asked > GPU_WARP ? asked / GPU_WARP : 1;
+        t[2] = 1;
         return;
     }
     if (!k->any_constant)
         t[0] = DEFAULT_THREADS;
     if (k->lanes)
         t[0] = GPU_WARP;
+    t[2] = t[2] < GPU_MOST_THREADS_Z ? t[2] : GPU_MOST_THREADS_Z;
     while (t[0] * t[1] * t[2] > MOST_THREADS) {
         int widest = k->lanes;
         for (int i = widest; i < GPU_AXES; i++)
@@ -527,8 +447,9 @@ static const Stmt *cut_kernel(KernelCut *k, const Stmt *s)
     for (int i = 0; i < GPU_AXES; i++)
         k->threads[i] = 1;
     k->lanes = k->any_constant = false;
+    k->shared                  = 0;
     const Nest   n             = nest_take(k, s, false);
-    const size_t outer         = k->lets.count;
+    const size_t outer         = k->sizes.lets.count;
     push_lets(k, &n);
     for (int i = 0; i < n.count; i++) { /* both names have one range */
         const Stmt *loop = n.loops[i].loop;
@@ -539,7 +460,7 @@ static const Stmt *cut_kernel(KernelCut *k, const Stmt *s)
     const Stmt *body = with_loops(&n, with_shell(&n, cut_block(k, n.rest)));
     for (int i = 0; i < 2 * n.count; i++)
         simplifier_pop(k->known);
-    k->lets.count = outer;
+    k->sizes.lets.count = outer;
     if (!body)
         return NULL;
     const PlanDef *def = definition(k);
@@ -559,9 +480,10 @@ static const Stmt *cut_kernel(KernelCut *k, const Stmt *s)
 
 static const Stmt *cut_host(void *user, const Stmt *s)
 {
-    KernelCut    *k     = user;
-    const StmtMap m     = { k->lw->arena, cut_host, NULL, k };
-    const char   *outer = k->producing;
+    KernelCut    *k            = user;
+    const StmtMap m            = { k->lw->arena, cut_host, NULL, k };
+    const char   *outer        = k->producing;
+    const int     outer_update = k->update;
     if (is_block_loop(s) || is_thread_loop(s))
         return cut_kernel(k, s);
     if (s->kind == STMT_PRODUCE) {
@@ -572,6 +494,7 @@ static const Stmt *cut_host(void *user, const Stmt *s)
         k->lw->program->buffers.at[s->alloc.buffer->id]->memory = MEMORY_AUTO;
     s            = s->kind == STMT_LET ? map_let(k, s, &m) : stmt_map(&m, s);
     k->producing = outer;
+    k->update    = outer_update;
     return s;
 }
 
@@ -591,7 +514,7 @@ const Stmt *lower_kernels(Lower *lw, const Stmt *s)
 {
     if (!s)
         return NULL;
-    KernelCut k       = { .lw = lw, .known = lw->simplifier };
+    KernelCut k       = { .lw = lw, .known = lw->simplifier, .sizes = { .lw = lw, .known = lw->simplifier } };
     lw->program->body = cut_host(&k, s);
     find_global(lw->program);
     return lw->program->body;
