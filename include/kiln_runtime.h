@@ -35,7 +35,8 @@ typedef enum kn_status {
     KN_ERROR_ARGUMENT, /* an argument of a call is wrong: a name, a type, a buffer's shape */
     KN_ERROR_BOUNDS,   /* a region is unbounded, or larger than the buffer given for it */
     KN_ERROR_FILE,     /* a file cannot be read or written, or is not what it should be */
-    KN_ERROR_LIMIT     /* out of memory, or the context's quota is spent */
+    KN_ERROR_LIMIT,    /* out of memory, or the context's quota is spent */
+    KN_ERROR_DEVICE    /* there is no such device, or it failed */
 } kn_status;
 
 typedef enum kn_type {
@@ -90,7 +91,7 @@ typedef struct kn_dim {
     int64_t stride;
 } kn_dim;
 
-/* A device that holds copies of buffers. No version supports one yet. */
+/* A device that holds copies of buffers and runs kernels: see Devices below. */
 typedef struct kn_device kn_device;
 
 /* Bits of kn_buffer.flags: which copy of the elements is newer. Neither: the copies are equal, or the host has the only
@@ -101,9 +102,10 @@ enum { KN_HOST_NEWER = 1, KN_DEVICE_NEWER = 2 };
  * smallest coordinates (min of every dimension). dim[0] is x.
  *
  * The device part, from `device` on, is all zero for a buffer of the host alone. kn_buffer_dense, kn_buffer_alloc and
- * an initializer that names the fields it sets make it so. Code on the host works on `data` and changes no flag: who
- * keeps a copy of an output on a device sets KN_HOST_NEWER after the call. A buffer is refused while KN_DEVICE_NEWER is
- * set, because `data` is out of date; and if an unknown flag is set or `reserved` is not zero.
+ * an initializer that names the fields it sets make it so. A pipeline without kernels works on `data` and changes no
+ * flag: who keeps a copy of an output on a device sets KN_HOST_NEWER after the call. It refuses a buffer while
+ * KN_DEVICE_NEWER is set, because `data` is out of date. A pipeline with kernels takes the newer copy and sets the
+ * flags. Both refuse unknown flags and a `reserved` that is not zero.
  *
  * This layout is ABI: compiled code, the runtime and the caller share it. Size, order, types and offsets of the fields
  * and KN_MAX_RANK stay as they are. What is new takes the place of `reserved`, and zero there means what it means now.
@@ -113,10 +115,11 @@ typedef struct kn_buffer {
     kn_type    type;
     int32_t    rank;
     kn_dim     dim[KN_MAX_RANK];
-    kn_device *device;      /* NULL: no device has a copy */
-    uint64_t   handle;      /* the device's name for its copy; 0 without a device */
-    uint32_t   flags;       /* KN_HOST_NEWER, KN_DEVICE_NEWER */
-    uint32_t   reserved[3]; /* must be zero */
+    kn_device *device;    /* NULL: no device has a copy */
+    uint64_t   handle;    /* the device's name for its copy; 0 without a device. CUDA: the address of the element at
+                             the smallest coordinates; OpenCL: a cl_mem that begins with the lowest element */
+    uint32_t flags;       /* KN_HOST_NEWER, KN_DEVICE_NEWER */
+    uint32_t reserved[3]; /* must be zero */
 } kn_buffer;
 
 /* A view of dense memory, x fastest, all mins 0. The extents are given in the order x, y, c. */
@@ -186,9 +189,97 @@ KN_API int       kn_rt_threads(kn_rt *rt);
  * give theirs back when they next free some, or end. Not from inside a parallel loop. */
 KN_API kn_status kn_rt_trim(kn_rt *rt);
 
-/* The errors of the last call of a pipeline in this thread, a line each; "" if there was none. The text stays until the
- * thread's next call. */
+/* The errors of the last call of a pipeline, or of a function for devices, in this thread, a line each; "" if there was
+ * none. The text stays until the thread's next call. */
 KN_API const char *kn_rt_last_error(void);
+
+/* ---- Devices ---------------------------------------------------------------------------- */
+
+/* Pipelines compiled for a GPU run their kernels on a device. Without a word of yours they run on the first one, copy
+ * the inputs there and the outputs back: nothing of this section is needed.
+ *
+ * A kn_device is one queue of work on one GPU, with the memory that it keeps there. Work is done in the order in which
+ * it was queued; that of two kn_devices may overlap, also on one GPU. Any number of threads may use a device at once.
+ * The driver's library is loaded when the first function here is called, or the first kernel is to run.
+ *
+ * To keep data on the device between calls, give buffers a copy there:
+ *
+ *     kn_device *gpu = kn_device_default(KN_DEVICE_CUDA);
+ *     if (kn_copy_to_device(gpu, &in) || kn_buffer_alloc_device(&out, gpu) || blur(&in, &out) || kn_copy_to_host(&out))
+ *         fputs(kn_rt_last_error(), stderr);
+ *     kn_buffer_free_device(&in), kn_buffer_free_device(&out);
+ *
+ * A call whose outputs all have a device returns while its kernels still run, unless a part of the pipeline on the host
+ * had to wait for them; kn_device_sync and kn_copy_to_host wait. A kernel that fails is told by the next function that
+ * waits. A buffer with two copies of which one is newer must not be given to two calls at once.
+ *
+ * Functions return KN_OK or an error; kn_rt_last_error() has the words. */
+typedef enum kn_device_kind { KN_DEVICE_CUDA = 1, KN_DEVICE_OPENCL = 2 } kn_device_kind;
+
+typedef struct kn_device_info {
+    kn_device_kind kind;
+    int            index;                /* among those of its kind */
+    char           name[128];            /* "NVIDIA H200" */
+    char           capability[64];       /* "9.0"; OpenCL: the version that it supports */
+    char           driver[64];           /* the driver's version */
+    bool           is_gpu;               /* OpenCL has CPUs as devices, too */
+    int32_t        multiprocessors;      /* OpenCL: compute units */
+    int32_t        most_threads;         /* of a block */
+    int32_t        most_blocks[3];       /* of a grid: x, y, z */
+    uint64_t       memory, block_memory; /* bytes; those of shared memory that a block may have */
+} kn_device_info;
+
+/* How many devices of that kind there are; 0 also where there is no driver, and kn_rt_last_error() says why. OpenCL's
+ * are counted over all platforms, GPUs first. */
+KN_API int kn_device_count(kn_device_kind kind);
+
+/* A new queue on the device of that index, 0 .. kn_device_count() - 1. NULL: kn_rt_last_error() says why. CUDA: in the
+ * primary context, which the CUDA runtime and libraries on top of it use, too. */
+KN_API kn_device *kn_device_open(kn_device_kind kind, int index);
+/* Waits for its work and frees all memory that it gave: buffers that have copies there must not be used with them
+ * again. Not for one that a running call uses. NULL, and what kn_device_default gave, is left alone. */
+KN_API void kn_device_close(kn_device *device);
+
+/* The device that pipelines of that kind run on if neither their buffers nor their instance has one: opened on first
+ * use, with the index that the environment's KN_DEVICE says, else 0. NULL: kn_rt_last_error() says why. */
+KN_API kn_device *kn_device_default(kn_device_kind kind);
+/* The device on which an instance runs kernels if their buffers have none; NULL: the default again. It must not be
+ * closed before. */
+KN_API kn_status kn_rt_set_device(kn_rt *rt, kn_device *device);
+
+KN_API const kn_device_info *kn_device_describe(const kn_device *device);
+/* Bytes of its memory that nobody uses: those kept for reuse are used. */
+KN_API kn_status kn_device_free_memory(kn_device *device, uint64_t *bytes);
+
+/* Memory freed by pipelines and buffers is kept for reuse, at most this many bytes; at first a quarter of the device's.
+ * 0 keeps none, and frees what is kept now. */
+KN_API kn_status kn_device_set_cache_limit(kn_device *device, uint64_t bytes);
+
+/* Waits until all that was queued is done. */
+KN_API kn_status kn_device_sync(kn_device *device);
+
+/* Work goes to a queue of yours from now on, after what was queued so far: a CUstream (cudaStream_t), with the legacy
+ * default stream as (void *)1; or a cl_command_queue of the device's context, in order. NULL: the device's own again.
+ * It must live until then. The device's own CUDA stream waits for the legacy default stream, and that one for it. */
+KN_API kn_status kn_device_set_stream(kn_device *device, void *stream);
+/* Its CUcontext or cl_context, in which memory and queues that it is given must be made. */
+KN_API void *kn_device_context(const kn_device *device);
+
+/* Memory on the device for a copy of b, without values: for outputs. b must have no device yet; its shape stays as it
+ * is from now on. Its memory on the device is as large as that on the host, gaps between rows included. */
+KN_API kn_status kn_buffer_alloc_device(kn_buffer *b, kn_device *device);
+/* The same with memory of yours: handle is what kn_buffer.handle says, with room for all elements. It holds the newer
+ * copy, KN_DEVICE_NEWER; b->data may be NULL if no part of a pipeline on the host needs it. */
+KN_API kn_status kn_buffer_wrap_device(kn_buffer *b, kn_device *device, uint64_t handle);
+/* Frees memory of the first kind, forgets that of the second; b is of the host alone. A newer copy is lost. A buffer
+ * without a device is fine. */
+KN_API void kn_buffer_free_device(kn_buffer *b);
+
+/* The device's copy is made current: allocated if there is none yet, copied unless it is current. data can be changed
+ * when it returns. */
+KN_API kn_status kn_copy_to_device(kn_device *device, kn_buffer *b);
+/* The host's copy is made current: waits and copies if that of the device is newer. */
+KN_API kn_status kn_copy_to_host(kn_buffer *b);
 
 /* ---- Profiles --------------------------------------------------------------------------- */
 

@@ -16,7 +16,7 @@ What is run, with build/ and with the sanitizers of build-asan/:
                        with --strict-float within tol, and as usual within fast, or tol (build/ only)
   fuzz/regressions/*.kiln      programs that have failed once, and at least 1000 random ones that never ran before
                        (fuzz/programs.c); the same with schedules, and thousands of random cases that never ran before
-                       (fuzz/schedules.c)
+                       (fuzz/schedules.c); fuzz/gpu/*.kiln and fresh ones for GPUs, executed
   fuzz/parse, fuzz/interpret   the corpora of the fuzz targets
   layers, style, lint, exports, install, docs, aot, levels, cback, foreign, bench, explain, progress, runner
                        scripts, given the build folder (build/ only)
@@ -160,6 +160,8 @@ def fuzz_tests():
                 "fuzz: fresh graphs": "fuzz-graphs 0 2000 20",
                 "fuzz: regressions": f"fuzz-programs {fuzz}/regressions/*.kiln",
                 "fuzz: fresh schedules": "fuzz-schedules 0 400 60",
+                "fuzz: fresh schedules for GPUs": "fuzz-schedules --gpu 0 400 60",
+                "fuzz: schedules for GPUs that failed once": f"fuzz-schedules --gpu {fuzz}/gpu/*.kiln",
                 "fuzz: fresh schedules as C": "fuzz-c 0 100 40",
                 "fuzz: regressions as C": f"fuzz-c {fuzz}/regressions/c_*.kiln",
                 "fuzz: schedules of regressions": f"fuzz-schedules {fuzz}/regressions/*.kiln",

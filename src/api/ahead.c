@@ -20,6 +20,8 @@ static const Stmt *checks_of(void *user, const Stmt *s)
     switch (s->kind) {
     case STMT_PRODUCE:
     case STMT_PREFETCH:
+    case STMT_KERNEL:
+    case STMT_SYNC:
     case STMT_STAGE: return NULL;
     case STMT_STORE: return s->store.places[0].buffer->func ? NULL : s;
     case STMT_ALLOC: return s->alloc.buffer->func ? checks_of(user, s->alloc.body) : stmt_map(map, s);

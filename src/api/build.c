@@ -64,7 +64,7 @@ static Program *built_program(BuildCall *b, const char *until);
 static bool make_code(BuildCall *b, EmitKind kind, Bytes *out)
 {
     BuiltCode     *code    = &b->code[kind];
-    const char    *until   = backend_emitting(kind)->until;
+    const char    *until   = emit_table[kind].until;
     const Program *program = until ? built_program(b, until) : b->program;
     if (!program ||
         (!code->emitted.bytes && !compile_emit(code->codegen, program, &b->options, &b->targets, kind, &code->emitted)))
@@ -277,9 +277,24 @@ static bool prepare(BuildCall *b)
     if (!options_take(b->p, b->given, &b->options) || !take_name(b) ||
         !targets_parse(cx, b->options.target, arch_table[target_find(NULL)->arch].ahead, &b->targets))
         return false;
+    for (int i = 0; i < b->targets.count; i++)
+        if (b->targets.at[i].kind == TARGET_GPU)
+            b->targets.at[i] = target_ahead(&b->targets.at[i]);
     b->plan    = compile_plan(b->p, &b->options, &b->targets, &b->arena);
     b->program = b->plan ? built_program(b, NULL) : NULL;
     return b->program && ahead_suits(b->p, b->program, &b->arena);
+}
+
+/* The kernels of a program are emitted for the device that they are scheduled for. */
+static bool suits_target(BuildCall *b, const Product *product)
+{
+    const DeviceKind device = emit_table[product->kind].of_device;
+    if (!device || device == b->targets.at[0].device)
+        return true;
+    diag_status(b->p->cx, KN_ERROR_ARGUMENT, "--emit %s is of kernels, and the target %s has none of that kind: %s",
+                product->name, b->targets.at[0].name,
+                device == DEVICE_CUDA ? "add --target cuda" : "add --target opencl");
+    return false;
 }
 
 /* The products of the list, with the backends that they need: what is wanted can be made, or nothing is written. */
@@ -290,7 +305,7 @@ static bool choose_products(BuildCall *b, ProductList *products)
         Product      product;
         if (!find_product(b->p->cx, arena_strndup(&b->arena, at, n), &product))
             return false;
-        if (product.compiled && !load_emitter(b, product.kind))
+        if (product.compiled && (!suits_target(b, &product) || !load_emitter(b, product.kind)))
             return false;
         vec_push(&b->arena, products, product);
         at += n;

@@ -20,6 +20,19 @@ static void unknown_target(kn_context *cx, const char *name)
     diag_unknown(cx, "there is no target", name, "this version knows", names, (size_t)target_count);
 }
 
+/* Kernels are scheduled for one device. */
+static bool gpu_stands_alone(kn_context *cx, const Targets *targets)
+{
+    for (int i = 0; targets->count > 1 && i < targets->count; i++)
+        if (targets->at[i].kind == TARGET_GPU) {
+            diag_status(cx, KN_ERROR_ARGUMENT,
+                        "the target %s cannot share an object with others: what it is scheduled for is its own",
+                        targets->at[i].name);
+            return false;
+        }
+    return true;
+}
+
 bool targets_parse(kn_context *cx, const char *text, const char *fallback, Targets *out)
 {
     *out = (Targets){ 0 };
@@ -37,7 +50,7 @@ bool targets_parse(kn_context *cx, const char *text, const char *fallback, Targe
         }
         out->at[out->count++] = *found;
         if (!at[n])
-            return true;
+            return gpu_stands_alone(cx, out);
         at += n + 1;
     }
 }
@@ -156,16 +169,43 @@ static void spend_backend(const Program *program, const Targets *targets)
                      "out of memory: compiling this needs more than the limit of the context (kn_config.memory_limit)");
 }
 
+/* The backend of the device's code, if what is emitted holds that; NULL in *codegen: it does not. False after a
+ * diagnostic. */
+static bool device_backend(const Program *program, const Targets *targets, EmitKind kind, const Codegen **codegen)
+{
+    *codegen = NULL;
+    if (!emit_table[kind].with_device || !program->kernels.count)
+        return true;
+    const Backend *backend = backend_emitting(device_format(targets->at[0].device));
+    if (backend)
+        *codegen = backend_load(program->cx, backend);
+    else
+        diag_status(program->cx, KN_ERROR_ARGUMENT, "this version makes no kernels for the target %s",
+                    targets->at[0].name);
+    return *codegen != NULL;
+}
+
+/* A program with kernels is emitted twice: for the device, and then for the host with that text in it. Nothing bails
+ * out while the text is held. */
 bool compile_emit(const Codegen *codegen, const Program *program, const kn_options *options, const Targets *targets,
                   EmitKind kind, Emitted *out)
 {
-    const CodegenOptions with  = codegen_options(options, targets);
-    Emitted              error = { 0 };
+    CodegenOptions with  = codegen_options(options, targets);
+    Emitted        error = { 0 }, text = { 0 };
+    const Codegen *device, *failed     = NULL;
+    if (!device_backend(program, targets, kind, &device))
+        return false;
     spend_backend(program, targets);
-    if (codegen->emit(program, &with, kind, out, &error))
-        return true;
-    backend_error(program->cx, codegen, "the backend could not compile this", &error);
-    return false;
+    if (device && !device->emit(program, &with, device_format(targets->at[0].device), &text, &error))
+        failed = device;
+    with.device_code = text.bytes;
+    if (!failed && !codegen->emit(program, &with, kind, out, &error))
+        failed = codegen;
+    if (device)
+        device->release(&text);
+    if (failed)
+        backend_error(program->cx, failed, "the backend could not compile this", &error);
+    return !failed;
 }
 
 /* ---- Modules ---- */

@@ -192,6 +192,7 @@ static void put_options(Key *k, const CodegenOptions *o, const Codegen *codegen)
         const Target *t = &o->targets[i];
         put_text(k, t->name);
         put(k, t->kind);
+        put(k, t->device); /* its text follows from the program and the versions */
         put(k, t->arch);
         put(k, t->is_host);
         put(k, t->features);

@@ -8,19 +8,24 @@
 #include "api/compile.h"
 #include "api/schedule.h"
 
-/* The target of a module: "host", which is the default; NULL, after a diagnostic, for any other name. */
+/* The target of a module: "host", which is the default, or this machine and a device; NULL, after a diagnostic, for any
+ * other name. */
 static const char *module_target(kn_context *cx, const char *name)
 {
-    static const char *const host[] = { "host" };
-    const Target            *target = target_find(name ? name : host[0]);
+    const Target *target = target_find(name);
     if (target && target->is_host)
         return target->name;
+    const char **here  = ARENA_ARRAY(&cx->call, const char *, (size_t)target_count);
+    size_t       count = 0;
+    for (int i = 0; i < target_count; i++)
+        if (target_table[i].is_host)
+            here[count++] = target_table[i].name;
     if (target)
         diag_status(cx, KN_ERROR_ARGUMENT,
                     "a module is for this machine, the target host; kn_build, or `kiln build`, makes code for %s",
                     name);
     else
-        diag_unknown(cx, "there is no target", name, "this version knows", host, 1);
+        diag_unknown(cx, "there is no target", name, "this version knows", here, count);
     return NULL;
 }
 

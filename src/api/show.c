@@ -3,6 +3,7 @@
 #include "api/backend.h"
 #include "api/compile.h"
 #include "api/nest.h"
+#include "api/ptxas.h"
 
 typedef struct ShowCall {
     kn_pipeline      *p;
@@ -52,15 +53,24 @@ static bool pass_exists(kn_context *cx, const LowerPassList *list, const char *n
     return false;
 }
 
-/* What the backend makes of the program. */
+/* What the backend makes of the program. The assembly of a program with kernels is theirs. */
 static void show_emitted(ShowCall *call, const Program *program, const kn_options *options, const Targets *targets)
 {
-    kn_context    *cx   = call->p->cx;
-    const EmitKind kind = call->view == KN_VIEW_LLVM ? EMIT_LLVM : EMIT_ASM;
-    call->codegen       = backend_load(cx, backend_emitting(kind));
+    kn_context    *cx      = call->p->cx;
+    const bool     kernels = call->view == KN_VIEW_ASM && program->kernels.count > 0;
+    const EmitKind kind    = call->view == KN_VIEW_LLVM ? EMIT_LLVM
+                             : kernels                  ? device_format(targets->at[0].device)
+                                                        : EMIT_ASM;
+    const Backend *backend = backend_emitting(kind);
+    if (!backend)
+        diag_status(cx, KN_ERROR_ARGUMENT, "this version makes no kernels for the target %s", targets->at[0].name);
+    call->codegen = backend ? backend_load(cx, backend) : NULL;
     if (!call->codegen || !compile_emit(call->codegen, program, options, targets, kind, &call->emitted))
         return;
-    call->text = arena_strndup(&cx->call, call->emitted.bytes, call->emitted.size);
+    call->text         = arena_strndup(&cx->call, call->emitted.bytes, call->emitted.size);
+    const char *report = kind == EMIT_PTX ? ptxas_report(&cx->call, call->text) : NULL;
+    if (report)
+        call->text = arena_printf(&cx->call, "%s%s", call->text, report);
 }
 
 /* The views of a pipeline that is compiled. */

@@ -14,6 +14,7 @@ ErrorId error_of_status(kn_status status)
     case KN_ERROR_BOUNDS: return ERROR_BOUNDS;
     case KN_ERROR_FILE: return ERROR_FILE;
     case KN_ERROR_LIMIT: return ERROR_LIMIT;
+    case KN_ERROR_DEVICE: return ERROR_DEVICE;
     default: return ERROR_PROGRAM;
     }
 }

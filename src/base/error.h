@@ -14,6 +14,7 @@
     X(BOUNDS,           "bounds",           "a region is unbounded, too large, or larger than the buffer for it")      \
     X(FILE,             "file",             "a file, or what is in it")                                                \
     X(LIMIT,            "limit",            "memory or the quota is used up")                                          \
+    X(DEVICE,           "device",           "there is no such device, or it failed")                                   \
     X(INTERNAL,         "internal",         "a mistake in Kiln")                                                       \
     X(UNCOMPILABLE,     "uncompilable",     "the interpreter can run it, no schedule makes it compile")                \
     /* schedules that cannot be obeyed */                                                                              \

@@ -26,9 +26,13 @@ typedef struct EmitFormat {
     const char *name;        /* the word for it in --emit */
     const char *ending;      /* of its file */
     bool        with_header; /* a C header of its own, which needs no runtime, is written next to it */
+    const char *until;       /* the last pass of lowering that its programs have been through; NULL: all */
+    DeviceKind  of_device;   /* it is the kernels of a program, as such a device takes them; NONE: other code */
+    bool        with_device; /* what was emitted for the device is part of it */
 } EmitFormat;
 
 extern const EmitFormat emit_table[EMIT_KIND_COUNT];
+EmitKind                device_format(DeviceKind device); /* what its kernels are emitted as */
 
 enum { MOST_TARGETS = 8 }; /* of one object */
 
@@ -86,7 +90,6 @@ typedef struct Backend {
     CodegenEntry *entry;         /* of one in the main library; NULL otherwise */
     bool          loads_objects; /* what it emits as EMIT_OBJECT can be called in this process */
     unsigned      emits;         /* set of EmitKinds: 1u << kind */
-    const char   *until;         /* the last pass of lowering that its programs have been through; NULL: all */
 } Backend;
 
 extern const Backend backend_table[];

@@ -7,7 +7,8 @@
  *   - a value that was never written may be moved about, but may not reach an output, a condition, a bound or the place
  *     of a store;
  *   - the iterations of a parallel loop run in a scrambled order, and no two may touch an element that one of them
- *     changes (a load whose value is not used, in the branch of an `if` that is not taken, does not count);
+ *     changes (a load whose value is not used, in the branch of an `if` that is not taken, does not count); what two
+ *     store to scratch at once counts as never written;
  *   - a vector loop runs statement by statement over all lanes, and no two lanes may store different values to one
  *     element;
  *   - blocks of a kernel, and threads of a block from one barrier to the next, are such iterations: no two may touch an

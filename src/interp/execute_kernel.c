@@ -338,6 +338,16 @@ void make_threads(Executor *ex, ExecStep *step, const Stmt *s)
     make_nest_body(ex, step, nest, n.loops, n.body);
 }
 
+/* Copies of an allocation share their memory. */
+static void count_shared(Executor *ex, const Buffer *b, int64_t bytes)
+{
+    BufferMemory *m     = &ex->memories[b->id];
+    const int64_t known = m->kernel == ex->kernel ? m->shared : 0;
+    m->kernel           = ex->kernel;
+    m->shared           = bytes > known ? bytes : known;
+    ex->shared_bytes += m->shared - known;
+}
+
 void make_kernel_alloc(Executor *ex, ExecStep *step, const Stmt *s)
 {
     const Buffer *b = s->alloc.buffer;
@@ -348,7 +358,7 @@ void make_kernel_alloc(Executor *ex, ExecStep *step, const Stmt *s)
     if (ex->place == PLACE_BLOCK)
         step->run = b->memory == MEMORY_SHARED ? run_shared : run_registers;
     if (b->memory == MEMORY_SHARED)
-        ex->shared_bytes += count * (int64_t)kn_type_size(b->type);
+        count_shared(ex, b, count * (int64_t)kn_type_size(b->type));
 }
 
 void make_barrier(Executor *ex, ExecStep *step, const Stmt *s)

@@ -28,7 +28,7 @@ void expect_defined(Executor *ex, const LaneValues *v, int width, const uint8_t 
 {
     for (int l = 0; l < width; l++)
         if (active[l] && v->undefined[l])
-            executor_mistake(ex, "%s depends on memory that was never written", what);
+            executor_mistake(ex, "%s depends on memory that was never written, or by several at once", what);
 }
 
 LaneValues lane_values_new(Executor *ex, int width)

@@ -51,6 +51,8 @@ typedef struct BufferMemory {
     bool          in_kernel; /* allocated there */
     bool          on_device; /* the device has a copy: code of the host may read and write what a STMT_SYNC says */
     bool          host_reads, host_writes;
+    const Stmt   *kernel; /* that was found last to have it in shared memory, and the bytes */
+    int64_t       shared;
 } BufferMemory;
 
 /* What may run at the same time forms a tree: strand 0 is the function, each iteration of a parallel loop, each block

@@ -4,7 +4,8 @@
  * A race is found by strands (executor.h): an element records the last strand that wrote it and the last that read it,
  * or one that stands for all that could read it at once.
  * A store of the value that is there already changes nothing and is no race: a tail that is shifted inward computes
- * points twice. */
+ * points twice. Two values that are stored at once to scratch leave one that is not defined: of points that nobody
+ * needs they may differ. */
 #include "interp/executor.h"
 
 /* ---- Rooms ------------------------------------------------------------------------------- */
@@ -169,22 +170,27 @@ void memory_store(Executor *ex, const BufferMemory *s, int lane, int width, int6
     if (s->buffer->kind == BUFFER_INPUT)
         executor_mistake(ex, "`%s` writes the input `%s`", producer(ex), s->buffer->name);
     if (undefined && s->buffer->kind == BUFFER_OUTPUT)
-        executor_mistake(ex, "`%s` writes to `%s` at index %lld what comes from memory that was never written",
-                         producer(ex), s->buffer->name, (long long)index);
+        executor_mistake(
+            ex,
+            "`%s` writes to `%s` at index %lld what comes from memory that was never written, or by several at once",
+            producer(ex), s->buffer->name, (long long)index);
     lane_store(s->buffer->type, bytes, v);
-    const bool changes = !shadow->defined || undefined || memcmp(bytes, at, size) != 0;
+    const bool changes = undefined ? shadow->defined : !shadow->defined || memcmp(bytes, at, size) != 0;
     if (changes && shadow->event == ex->event && !ex->in_atomic)
         executor_mistake(ex, "two lanes of a vector loop of `%s` write different values to element %lld of `%s`",
                          producer(ex), (long long)index, s->buffer->name);
+    uint32_t others = 0;
     if (changes && !(ex->in_atomic && shadow->atomic)) {
-        expect_alone(ex, s, shadow->writer, index, "writes");
+        others = shadow->writer ? concurrent_by(ex, shadow->writer, ex->strand) : 0;
+        if (s->buffer->kind == BUFFER_OUTPUT)
+            expect_alone(ex, s, shadow->writer, index, "writes");
         expect_alone(ex, s, shadow->reader, index, "writes");
     }
     count_point(ex, s, shadow);
     memcpy(at, bytes, size);
-    shadow->defined = !undefined;
+    shadow->defined = !undefined && !others;
     shadow->atomic  = ex->in_atomic;
-    shadow->writer  = ex->strand;
+    shadow->writer  = others ? strand_of_all(ex, others) : ex->strand;
     shadow->event   = ex->event;
     s->counts->stored += (int64_t)size;
 }

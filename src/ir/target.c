@@ -17,6 +17,7 @@ enum { HOST_WORD_BITS = 8 * (int)sizeof(void *) };
 const ArchFacts arch_table[ARCH_COUNT] = {
     [ARCH_X86_64]  = { "x86-64", "x86-64,x86-64-avx2,x86-64-avx512" },
     [ARCH_AARCH64] = { "aarch64", "aarch64-linux" },
+    [ARCH_NVPTX]   = { "nvptx", "cuda" }, /* of devices: no program is built for it alone */
     [ARCH_OTHER]   = { "host", "host" },
 };
 
@@ -95,6 +96,21 @@ Target target_complete(const Target *t, FeatureSet found)
         complete.scalar_registers = level->scalar_registers;
     }
     return complete;
+}
+
+Target target_ahead(const Target *t)
+{
+    int i = 0;
+    while (i < target_count && (target_table[i].is_host || target_table[i].arch != t->arch))
+        i++;
+    if (t->kind != TARGET_GPU || i == target_count)
+        return *t;
+    Target any = target_table[i];
+    any.name   = t->name;
+    any.kind   = t->kind;
+    any.device = t->device;
+    any.passes = t->passes;
+    return any;
 }
 
 /* Is `name` the first n characters of a text? */

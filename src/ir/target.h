@@ -8,7 +8,7 @@
 
 typedef enum TargetKind { TARGET_CPU, TARGET_GPU } TargetKind;
 
-typedef enum Arch { ARCH_X86_64, ARCH_AARCH64, ARCH_OTHER, ARCH_COUNT } Arch;
+typedef enum Arch { ARCH_X86_64, ARCH_AARCH64, ARCH_NVPTX, ARCH_OTHER, ARCH_COUNT } Arch;
 
 /* Instruction set extensions, of all architectures. A feature is a row of feature_table. */
 typedef enum Feature {
@@ -76,6 +76,8 @@ static inline bool target_has(const Target *t, Feature f)
 /* The host with the features that its CPU was found to have: the other facts are those of the best target of its
  * architecture that needs no others. Targets that are not the host stay as they are. */
 Target target_complete(const Target *t, FeatureSet found);
+/* The same device, called by any CPU of its architecture: that of the first row. Targets of CPUs stay as they are. */
+Target target_ahead(const Target *t);
 /* The features of an architecture in a list "+sse2,-avx,…"; others are skipped. */
 FeatureSet features_parse(Arch arch, const char *list);
 

@@ -15,8 +15,9 @@
 
 #include "legal/facts.h"
 
-/* Of a definition: the lanes of its vector loop, the copies of its body, its loops over blocks and over threads. */
-enum { LEGAL_LANES = 1024, LEGAL_COPIES = 4096, LEGAL_AXES = 3 };
+/* Of a definition: the lanes of its vector loop, the copies of its body, its loops over blocks and over threads,
+ * the threads of a block. */
+enum { LEGAL_LANES = 1024, LEGAL_COPIES = 4096, LEGAL_AXES = 3, LEGAL_THREADS = 1024 };
 
 /* A loop of a nest. */
 typedef struct NestLoop {

@@ -18,6 +18,7 @@ typedef struct Lower {
     struct ValueRanges   *values;         /* bounds/value_range.c */
     struct FunctionSpan **function_spans; /* bounds/span_rules.c: per function id */
     int                   vector_bits;    /* of the target: decides lanes of copies */
+    bool                  gpu;            /* the target has a device */
 } Lower;
 
 /* One pass: takes the body of the program, gives the next. */
@@ -57,6 +58,9 @@ const Stmt *lower_unroll(Lower *lw, const Stmt *s);    /* unroll.c */
 const Stmt *lower_vectorize(Lower *lw, const Stmt *s); /* vectorize.c: bodies of vector loops for lanes */
 const Stmt *lower_simplify(Lower *lw, const Stmt *s);  /* simplify.c */
 const Stmt *lower_kernels(Lower *lw, const Stmt *s);   /* kernels.c */
+const Stmt *lower_interior(Lower *lw, const Stmt *s);  /* interior.c: blocks without guards */
+const Stmt *lower_threads(Lower *lw, const Stmt *s);   /* threads.c: thread nests on the threads of the block */
+const Stmt *lower_registers(Lower *lw, const Stmt *s); /* registers.c: scratch of blocks in registers of threads */
 const Stmt *lower_barriers(Lower *lw, const Stmt *s);  /* barriers.c */
 const Stmt *lower_sync(Lower *lw, const Stmt *s);      /* sync.c */
 const Stmt *lower_math(Lower *lw, const Stmt *s);      /* math.c: mathematical functions as their expansions */

@@ -91,7 +91,9 @@
     X(GPU_LANES,       "gpu_lanes",       "v",        GPU,       0,               LOOPS,    apply_gpu_loops,           \
       "a loop over the lanes of a warp")                                                                               \
     X(GPU_TILE,        "gpu_tile",        "vvnnnnii", GPU,       TAIL | CONSUMES, LOOPS,    apply_gpu_tile,            \
-      "a `tile` whose outer loops are blocks and inner ones threads")
+      "a `tile` whose outer loops are blocks and inner ones threads")                                                  \
+    X(LAUNCH_BOUNDS,   "launch_bounds",   "ii?",      GPU,       0,               LOOPS,    apply_launch_bounds,       \
+      "threads of a block, and blocks that a multiprocessor should hold at once")
 /* clang-format on */
 
 typedef enum DirectiveId {

@@ -28,13 +28,28 @@ static bool calls_c(Planner *pl, const Func *f, const Update *u)
     return found;
 }
 
-/* The loops that threads share, x first: those over free variables or, with `steps`, over steps. */
+/* Do the bounds of a reduction variable depend on another? */
+static bool steps_bound_steps(const DefDraft *d)
+{
+    for (int r = 0; r < LEGAL_RVARS; r++)
+        if (d->facts.bounds[r] & d->facts.rvars)
+            return true;
+    return false;
+}
+
+/* The loops that threads share, x first: those over free variables or, with `steps`, over steps; only the outermost of
+ * these where one bounds the other. */
 static int shared_loops(const DefDraft *d, bool steps, int *loops)
 {
     int count = 0;
     for (size_t i = d->loops.count; i-- > 0 && count < 3;)
         if (d->loops.at[i].loop.is_reduction == steps)
             loops[count++] = (int)i;
+    if (count > 1 && steps && steps_bound_steps(d)) {
+        for (loops[0] = 0; !d->loops.at[loops[0]].loop.is_reduction;)
+            loops[0]++;
+        count = 1;
+    }
     return count;
 }
 

@@ -373,6 +373,20 @@ bool apply_gpu_tile(Planner *pl, FuncDraft *f, DefDraft *d, const Directive *dir
     return true;
 }
 
+bool apply_launch_bounds(Planner *pl, FuncDraft *f, DefDraft *d, const Directive *dir)
+{
+    (void)f;
+    enum { MOST_RESIDENT = 32 };
+    const ScheduleArg *threads = &dir->args[0], *blocks = dir->arg_count > 1 ? &dir->args[1] : NULL;
+    if (threads->value > LEGAL_THREADS)
+        return refuse(pl, ERROR_FACTOR, threads->loc, NULL, "a block has at most %d threads", LEGAL_THREADS);
+    if (blocks && blocks->value > MOST_RESIDENT)
+        return refuse(pl, ERROR_FACTOR, blocks->loc, NULL, "a multiprocessor holds at most %d blocks", MOST_RESIDENT);
+    d->def->threads  = (int)threads->value;
+    d->def->resident = blocks ? (int)blocks->value : 0;
+    return true;
+}
+
 bool apply_atomic(Planner *pl, FuncDraft *f, DefDraft *d, const Directive *dir)
 {
     (void)f;
@@ -457,15 +471,16 @@ static bool end_prefetches(Planner *pl, DefDraft *d)
 
 /* ---- After all directives --------------------------------------------------------------- */
 
-/* Shifting the last piece inward keeps vectors and unrolled bodies whole. Any other loop just ends earlier. */
-static void choose_default_tails(PlanDef *def)
+/* Shifting the last piece inward keeps vectors and unrolled bodies whole. On a device a predicate does, which leaves
+ * every element to one thread. Any other loop just ends earlier. */
+static void choose_default_tails(const Planner *pl, PlanDef *def)
 {
     for (int i = 0; i < def->step_count; i++) {
         bool hard = false;
         for (int k = 0; k < def->loop_count; k++)
             hard |= def->loops[k].var == def->steps[i].inner && loop_table[def->loops[k].kind].constant;
-        if (!hard && !def->steps[i].asked)
-            def->steps[i].tail = TAIL_GUARD;
+        if (!def->steps[i].asked && (!hard || pl->target.kind == TARGET_GPU))
+            def->steps[i].tail = hard ? TAIL_PREDICATE : TAIL_GUARD;
     }
 }
 
@@ -480,7 +495,7 @@ bool end_loops(Planner *pl, DefDraft *d)
         def->loops[i] = d->loops.at[i].loop;
     def->step_count = (int)d->steps.count;
     def->steps      = d->steps.at;
-    choose_default_tails(def);
+    choose_default_tails(pl, def);
     def->version_count = (int)d->versions.count;
     def->versions      = ARENA_ARRAY(pl->arena, PlanDef, d->versions.count);
     def->conditions    = ARENA_ARRAY(pl->arena, const Expr *, d->versions.count);

@@ -63,6 +63,7 @@ struct PlanDef {
     int           step_count;
     PlanStep     *steps;
     bool          atomic;
+    int           threads, resident; /* launch_bounds; 0: not said */
     int           prefetch_count;
     PlanPrefetch *prefetches;
     /* compute_with: its loops down to `with.loop` are those of with.def, which runs first in each iteration. def NULL:

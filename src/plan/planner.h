@@ -169,7 +169,7 @@ bool check_nest(Planner *pl, DefDraft *d);
 
 /* ---- loops.c ---- */
 Handler apply_split, apply_fuse, apply_tile, apply_reorder, apply_loop_kind, apply_gpu_loops, apply_gpu_tile,
-    apply_atomic, apply_specialize, apply_prefetch;
+    apply_launch_bounds, apply_atomic, apply_specialize, apply_prefetch;
 /* The loops of a definition before any directive. */
 void begin_loops(Planner *pl, FuncDraft *f, DefDraft *d);
 /* Checks the loops and hands them to the plan. */

@@ -127,6 +127,9 @@ static void print_loops(const Names *n, const PlanDef *def)
     }
     if (def->atomic)
         directive_write(n->out, DIR_ATOMIC, 0, NULL);
+    if (def->threads)
+        directive_write(n->out, DIR_LAUNCH_BOUNDS, def->resident ? 2 : 1,
+                        (const ScheduleArg[]){ arg_int(def->threads), arg_int(def->resident) });
     for (int i = 0; i < def->loop_count; i++)
         if (def->loops[i].kind != LOOP_SERIAL)
             DIRECTIVE_WRITE(n->out, kinds[def->loops[i].kind], loop_arg(n, def->loops[i].var));

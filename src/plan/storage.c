@@ -75,7 +75,11 @@ bool apply_store_in(Planner *pl, FuncDraft *f, DefDraft *d, const Directive *dir
     (void)d;
     if (!owns_storage(pl, f, dir))
         return false;
-    f->plan->memory = (Memory)dir->args[0].value;
+    const Memory memory = (Memory)dir->args[0].value;
+    if (memory_table[memory].device && pl->target.kind != TARGET_GPU)
+        return refuse(pl, ERROR_TARGET, dir->args[0].loc, "stack, heap and register are for CPUs",
+                      "`%s` memory is of GPUs: not of this target", memory_table[memory].name);
+    f->plan->memory = memory;
     return true;
 }
 

@@ -8,7 +8,7 @@
  * Holds   an output shares no byte with another buffer, nor one element with two coordinates; inputs may repeat (stride
  *         0) and share.
  */
-#include "runtime/copy.h"
+#include "runtime/device_parts.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -137,28 +137,37 @@ static int check_shape(kn_rt *rt, const kn_rt_program *program, const kn_rt_port
     return KN_OK;
 }
 
-/* The device part: `data` must be up to date. */
-static int check_device(kn_rt *rt, const kn_rt_program *program, const kn_rt_port *port, const kn_buffer *b)
+/* The device part: without kernels `data` must be up to date. */
+static int check_device(kn_rt *rt, const kn_rt_program *program, const kn_rt_port *port, const kn_buffer *b,
+                        bool kernels)
 {
     if (b->flags & ~(uint32_t)(KN_HOST_NEWER | KN_DEVICE_NEWER) || b->reserved[0] || b->reserved[1] || b->reserved[2])
         return kn_rt_error(rt, KN_ERROR_ARGUMENT,
                            "%s: %s `%s`: its device part has unknown flags, or reserved is not zero; set all fields "
                            "behind dim to zero",
                            program->name, port_kind(port), port->name);
-    if (b->flags & KN_DEVICE_NEWER)
+    if (b->flags & KN_DEVICE_NEWER && !kernels)
         return kn_rt_error(rt, KN_ERROR_ARGUMENT,
                            "%s: %s `%s`: its copy on a device is newer than its data; copy it to the host first, then "
                            "clear KN_DEVICE_NEWER",
                            program->name, port_kind(port), port->name);
+    if (kernels && (!b->device != !b->handle || (!b->device && b->flags & KN_DEVICE_NEWER)))
+        return kn_rt_error(rt, KN_ERROR_ARGUMENT,
+                           "%s: %s `%s`: of its fields device and handle one is zero and the other is not, or both are "
+                           "and KN_DEVICE_NEWER is set; leave them to kn_copy_to_device, kn_buffer_alloc_device and "
+                           "kn_buffer_wrap_device",
+                           program->name, port_kind(port), port->name);
     return KN_OK;
 }
 
-/* The memory of a buffer that has elements. */
-static int check_memory(kn_rt *rt, const kn_rt_program *program, const kn_rt_port *port, const kn_buffer *b)
+/* The memory of a buffer that has elements; with kernels a device may have the only copy. */
+static int check_memory(kn_rt *rt, const kn_rt_program *program, const kn_rt_port *port, const kn_buffer *b,
+                        bool kernels)
 {
     const char *kind = port_kind(port);
     uintptr_t   from, to;
-    if (!b->data)
+    int64_t     low, high;
+    if (!b->data && !(kernels && b->device && !(b->flags & KN_HOST_NEWER)))
         return kn_rt_error(rt, KN_ERROR_ARGUMENT,
                            "%s: %s `%s`: its data is NULL; point it at the element at the smallest coordinates",
                            program->name, kind, port->name);
@@ -167,7 +176,7 @@ static int check_memory(kn_rt *rt, const kn_rt_program *program, const kn_rt_por
                            "%s: %s `%s`: its data is misaligned: the address must be a multiple of %d, the size of %s",
                            program->name, kind, port->name, (int)kn_rt_type_size((int)b->type),
                            kn_rt_type_name((int)b->type));
-    if (!byte_range(b, &from, &to))
+    if (b->data ? !byte_range(b, &from, &to) : !kn_rt_device_range(b, &low, &high))
         return kn_rt_error(rt, KN_ERROR_ARGUMENT, "%s: %s `%s`: its strides reach beyond the address space",
                            program->name, kind, port->name);
     const int d = port->is_output ? repeating_dimension(b) : -1;
@@ -180,15 +189,16 @@ static int check_memory(kn_rt *rt, const kn_rt_program *program, const kn_rt_por
     return KN_OK;
 }
 
-static int check_buffer(kn_rt *rt, const kn_rt_program *program, const kn_rt_port *port, const kn_buffer *b)
+static int check_buffer(kn_rt *rt, const kn_rt_program *program, const kn_rt_port *port, const kn_buffer *b,
+                        bool kernels)
 {
     int status = check_kind(rt, program, port, b);
     if (!status)
         status = check_shape(rt, program, port, b);
     if (!status)
-        status = check_device(rt, program, port, b);
+        status = check_device(rt, program, port, b, kernels);
     if (!status && !is_empty(b))
-        status = check_memory(rt, program, port, b);
+        status = check_memory(rt, program, port, b, kernels);
     return status;
 }
 
@@ -197,8 +207,8 @@ static int check_buffer(kn_rt *rt, const kn_rt_program *program, const kn_rt_por
 static bool overlap(const kn_buffer *a, const kn_buffer *b)
 {
     uintptr_t a_from, a_to, b_from, b_to;
-    return !is_empty(a) && !is_empty(b) && byte_range(a, &a_from, &a_to) && byte_range(b, &b_from, &b_to) &&
-           a_from < b_to && b_from < a_to;
+    return a->data && b->data && !is_empty(a) && !is_empty(b) && byte_range(a, &a_from, &a_to) &&
+           byte_range(b, &b_from, &b_to) && a_from < b_to && b_from < a_to;
 }
 
 /* An output that shares memory would be read while it is written. */
@@ -215,11 +225,11 @@ static int check_overlaps(kn_rt *rt, const kn_rt_program *program, const kn_buff
     return status;
 }
 
-static int check_all(kn_rt *rt, const kn_rt_program *program, const kn_buffer *const *given)
+static int check_all(kn_rt *rt, const kn_rt_program *program, const kn_buffer *const *given, bool kernels)
 {
     int status = KN_OK;
     for (int i = 0; i < program->port_count; i++) {
-        const int wrong = check_buffer(rt, program, &program->ports[i], given[i]);
+        const int wrong = check_buffer(rt, program, &program->ports[i], given[i], kernels);
         status          = status ? status : wrong;
     }
     return status ? status : check_overlaps(rt, program, given);
@@ -243,8 +253,28 @@ static int use_empty(kn_rt *rt, const kn_rt_port *port, const kn_buffer *given, 
     return status;
 }
 
+/* A dense copy. It is of the host alone, also where a device has the newer copy of `given`. */
+static int use_copy(kn_rt *rt, const kn_rt_program *program, const kn_rt_port *port, const kn_buffer *given,
+                    kn_buffer *used)
+{
+    if (!given->data)
+        return kn_rt_error(
+            rt, KN_ERROR_ARGUMENT,
+            "%s: %s `%s`: its data is NULL and its stride along %s is %lld; a buffer that is on a device "
+            "only must have stride 1 there",
+            program->name, port_kind(port), port->name, dim_name(port, port->dense),
+            (long long)given->dim[port->dense].stride);
+    int status = KN_OK;
+    if (given->flags & KN_DEVICE_NEWER && !port->is_output)
+        status = kn_rt_device_copy(rt, program->name, given, true);
+    if (!status)
+        status = kn_rt_copy_new(rt, given, port->dense, used);
+    return status || port->is_output ? status : kn_rt_copy_elements(rt, given, used, port->dense);
+}
+
 /* What the code uses for `given`. Along a dimension of one element any stride is as good as 1. */
-static int use_buffer(kn_rt *rt, const kn_rt_port *port, const kn_buffer *given, kn_buffer *used)
+static int use_buffer(kn_rt *rt, const kn_rt_program *program, const kn_rt_port *port, const kn_buffer *given,
+                      kn_buffer *used)
 {
     *used = *given;
     if (!port->is_output && is_empty(given))
@@ -255,8 +285,7 @@ static int use_buffer(kn_rt *rt, const kn_rt_port *port, const kn_buffer *given,
         used->dim[port->dense].stride = 1;
         return KN_OK;
     }
-    const int status = kn_rt_copy_new(rt, given, port->dense, used);
-    return status || port->is_output ? status : kn_rt_copy_elements(rt, given, used, port->dense);
+    return use_copy(rt, program, port, given, used);
 }
 
 static void free_copies(kn_rt *rt, const kn_rt_program *program, const kn_buffer *const *given, kn_buffer *used)
@@ -268,23 +297,33 @@ static void free_copies(kn_rt *rt, const kn_rt_program *program, const kn_buffer
         }
 }
 
-int kn_rt_enter(kn_rt *rt, const kn_rt_program *program, const kn_buffer *const *given, kn_buffer *used)
+/* A call of a program with or without kernels begins. */
+static int enter(kn_rt *rt, const kn_rt_program *program, const kn_buffer *const *given, kn_buffer *used, bool kernels)
 {
-    rt = kn_rt_of(rt);
     kn_rt_error_clear();
     atomic_fetch_add_explicit(&rt->calls, 1, memory_order_relaxed);
-    int status = check_all(rt, program, given);
+    int status = check_all(rt, program, given, kernels);
     if (status)
         return status;
     for (int i = 0; i < program->port_count; i++)
         used[i] = *given[i];
     for (int i = 0; i < program->port_count && !status; i++)
-        status = use_buffer(rt, &program->ports[i], given[i], &used[i]);
+        status = use_buffer(rt, program, &program->ports[i], given[i], &used[i]);
     if (status)
         free_copies(rt, program, given, used);
     else
         kn_rt_trace(rt, KN_RT_CALL_BEGIN, program->name, NULL, 0);
     return status;
+}
+
+int kn_rt_enter(kn_rt *rt, const kn_rt_program *program, const kn_buffer *const *given, kn_buffer *used)
+{
+    return enter(kn_rt_of(rt), program, given, used, false);
+}
+
+int kn_rt_enter_device(kn_rt *rt, const kn_rt_program *program, const kn_buffer *const *given, kn_buffer *used)
+{
+    return enter(kn_rt_of(rt), program, given, used, true);
 }
 
 int kn_rt_leave(kn_rt *rt, const kn_rt_program *program, const kn_buffer *const *given, kn_buffer *used, int status)

@@ -20,7 +20,7 @@
 #include "runtime/runtime.h"
 
 /* As DeviceKind of the compiler (ir/target.h). */
-enum { KN_RT_CUDA = 1, KN_RT_OPENCL = 2 };
+enum { KN_RT_CUDA = KN_DEVICE_CUDA, KN_RT_OPENCL = KN_DEVICE_OPENCL };
 /* Bits of `access`. */
 enum { KN_RT_READ = 1, KN_RT_WRITE = 2 };
 enum { KN_RT_MOST_ARGUMENTS = 512 };

@@ -118,6 +118,7 @@ struct kn_rt {
     Lock                 locks[LOCK_COUNT];
     Local               *locals;   /* under the registry */
     Profiled            *profiled; /* under the registry */
+    _Atomic(kn_device *) device;   /* kn_rt_set_device; NULL: the default of the kernels' kind */
     kn_rt               *next, **link;
 };
 

@@ -274,6 +274,7 @@ static Verdict execute_size(Check *k, Program *p, int size)
 typedef struct Lowering {
     kn_pipeline *p;
     const char  *until; /* the last pass; NULL: all */
+    bool         gpu;   /* for a device */
     Arena        arena;
     Program     *program;
     const char  *printed; /* the plan; NULL if there is none */
@@ -285,14 +286,15 @@ static void lower_pipeline(void *arg)
     const Schedule *schedule;
     if (!plan_choose(l->p, NULL, NULL, &schedule))
         return;
-    Plan *plan = plan_make(l->p, schedule, &l->arena, (PlanTarget){ 0 });
+    Plan *plan = plan_make(l->p, schedule, &l->arena, (PlanTarget){ .kind = l->gpu ? TARGET_GPU : TARGET_CPU });
     if (!plan)
         return;
     Text text;
     text_init(&text, &l->arena);
     plan_print(&text, plan);
     l->printed = text_string(&text);
-    l->program = lower(plan, &(LowerOptions){ .strict_float = true, .until = l->until });
+    l->program = lower(
+        plan, &(LowerOptions){ .strict_float = true, .until = l->until, .passes = l->gpu ? PASSES_GPU : PASSES_CPU });
 }
 
 static void begin_lowering(Lowering *l, Subject *s)
@@ -336,7 +338,7 @@ static Verdict check_printed(Check *k, const Lowering *first)
 {
     kn_context *cx      = k->s->cx;
     Report     *report  = &k->report->report;
-    Lowering    l       = { .p = first->p };
+    Lowering    l       = { .p = first->p, .gpu = first->gpu };
     Verdict     verdict = PROGRAM_PASSED;
     if (kn_schedule_parse(l.p, "printed.sched", first->printed, -1) != KN_OK)
         return cx->status == KN_ERROR_LIMIT ? PROGRAM_SKIPPED : fail(report, "print", "%s", kn_error_text(cx));
@@ -349,21 +351,49 @@ static Verdict check_printed(Check *k, const Lowering *first)
     return verdict;
 }
 
-/* After a failure: the first pass after which the code is wrong is put behind the report. */
-static void find_pass(Check *k)
+/* Block and thread loops as parallel ones: what they are before there are kernels. */
+static const Stmt *as_parallel(void *user, const Stmt *s)
 {
-    Report      *report = &k->report->report;
-    const Report kept   = *report;
-    for (int i = 1; i < lower_pass_lists[PASSES_CPU].count; i++) {
-        Lowering l = { .p = k->s->p, .until = lower_pass_lists[PASSES_CPU].at[i].name };
-        begin_lowering(&l, k->s);
-        const Verdict verdict = l.program ? execute_size(k, l.program, k->report->size) : PROGRAM_FAILED;
-        arena_free(&l.arena);
-        *report = kept;
+    Program      *p = user;
+    const StmtMap m = { p->arena, as_parallel, NULL, p };
+    s               = stmt_map(&m, s);
+    if (s->kind != STMT_FOR || (s->loop.kind != LOOP_BLOCK && !loop_table[s->loop.kind].thread))
+        return s;
+    return stmt_for(p->arena, s->loop.name, LOOP_PARALLEL, s->loop.min, s->loop.extent, s->loop.body);
+}
+
+/* Executes at the size of the failure what there is after a pass. */
+static Verdict execute_until(Check *k, const char *pass, bool gpu, bool kernels)
+{
+    Lowering l = { .p = k->s->p, .until = pass, .gpu = gpu };
+    begin_lowering(&l, k->s);
+    if (l.program && l.program->body && gpu && !kernels)
+        l.program->body = as_parallel(l.program, l.program->body);
+    const Verdict verdict = l.program ? execute_size(k, l.program, k->report->size) : PROGRAM_FAILED;
+    arena_free(&l.arena);
+    return verdict;
+}
+
+/* After a failure: the first pass after which the code is wrong is put behind the report. Kernels are complete after
+ * `sync`. */
+static void find_pass(Check *k, bool gpu)
+{
+    Report              *report = &k->report->report;
+    const Report         kept   = *report;
+    const LowerPassList *passes = &lower_pass_lists[gpu ? PASSES_GPU : PASSES_CPU];
+    bool                 begun = !gpu, complete = !gpu;
+    for (int i = 1; i < passes->count; i++) {
+        const char *pass = passes->at[i].name;
+        begun            = begun || !strcmp(pass, "kernels");
+        complete         = complete || !strcmp(pass, "sync");
+        if (begun && !complete)
+            continue;
+        const Verdict verdict = execute_until(k, pass, gpu, complete);
+        *report               = kept;
         if (verdict != PROGRAM_FAILED)
             continue;
         snprintf(report->text + strlen(report->text), sizeof report->text - strlen(report->text),
-                 " (wrong after the pass `%s`)", lower_pass_lists[PASSES_CPU].at[i].name);
+                 " (wrong after the pass `%s`)", pass);
         return;
     }
 }
@@ -434,7 +464,7 @@ static Verdict check_lowered(Check *k, const Lowering *l, int only, unsigned par
         k->report->executed += verdict == PROGRAM_PASSED;
     }
     if (verdict == PROGRAM_FAILED)
-        find_pass(k);
+        find_pass(k, l->gpu);
     if (verdict != PROGRAM_FAILED && (parts & CHECK_COMPILE))
         verdict = check_compiled(k, first, end, parts, strlen(l->printed) % 2);
     if (verdict != PROGRAM_FAILED && (parts & CHECK_PRINT))
@@ -445,7 +475,7 @@ static Verdict check_lowered(Check *k, const Lowering *l, int only, unsigned par
 Verdict subject_check(Subject *s, const char *schedule, int only, unsigned parts, ScheduleReport *report)
 {
     Check    k       = { .s = s, .report = report };
-    Lowering l       = { .p = s->p };
+    Lowering l       = { .p = s->p, .gpu = (parts & CHECK_GPU) != 0 };
     Verdict  verdict = PROGRAM_SKIPPED;
     *report          = (ScheduleReport){ .report = { .kind = "" } };
     if (!s->count)

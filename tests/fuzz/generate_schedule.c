@@ -92,8 +92,11 @@ static int deepest(Scheduler *s, const Chain *c)
 static int outermost(Scheduler *s, const Chain *c, int depth)
 {
     const bool careless = chance(&s->g, CARELESS);
-    while (depth > 0 && (careless || (!c->at[depth - 1].loop->is_parallel && !c->at[depth - 1].loop->is_vector)))
-        depth--;
+    for (const Loop *l; depth > 0; depth--) {
+        l = c->at[depth - 1].loop;
+        if (!careless && (l->is_parallel || l->is_vector || l->is_block || l->is_thread))
+            break;
+    }
     return depth;
 }
 
@@ -109,10 +112,9 @@ static void bound(Scheduler *s, const Func *f)
     emit(&s->g, "%s, %d, %d)", f->args[d], reach->min[d] - before, reach->max[d] - reach->min[d] + 1 + before + after);
 }
 
-static void choose_storage(Scheduler *s, const Draft *f, bool slides)
+static void choose_storage(Scheduler *s, const Draft *f, const Chain *c, int depth, bool slides)
 {
-    static const char *const memories[] = { "heap", "stack", "register" };
-    const Func              *func       = f->func;
+    const Func *func = f->func;
     if (func->rank && slides && chance(&s->g, s->style->folds)) {
         directive(s, "fold_storage");
         emit(&s->g, "%s, %d)", func->args[pick(&s->g, (uint32_t)func->rank)],
@@ -139,9 +141,9 @@ static void choose_storage(Scheduler *s, const Draft *f, bool slides)
         directive(s, "stream");
         emit(&s->g, ")");
     }
-    if (rarely(s)) {
+    if (s->gpu ? chance(&s->g, 20) : rarely(s)) {
         directive(s, "store_in");
-        emit(&s->g, "%s)", memories[pick(&s->g, chance(&s->g, 90) ? 1 : 3)]);
+        emit(&s->g, "%s)", some_memory(s, c, depth));
     }
 }
 
@@ -190,14 +192,15 @@ static int place_in(Scheduler *s, const Draft *f, const Chain *c)
 {
     const Style *style = s->style;
     const int    deep = deepest(s, c), beside = chance(&s->g, style->beside) ? depth_of_neighbour(s, f, c) : -1;
-    const int    depth = f->is_prefetched || !chance(&s->g, style->at) ? 0
+    const int    some  = f->is_prefetched || !chance(&s->g, style->at) ? 0
                          : chance(&s->g, style->deep)                  ? deep
                                                                        : (int)pick(&s->g, (uint32_t)deep + 1);
+    const int    depth = depth_in_kernel(s, c, some, deep, f->func->kind == FUNC_STAGE);
     const int    least = outermost(s, c, depth);
     int          store = depth;
     if (beside >= 0) {
         at_level(s, "compute", c, beside);
-        choose_storage(s, f, false);
+        choose_storage(s, f, c, beside, false);
         return beside;
     }
     at_level(s, "compute", c, depth);
@@ -205,7 +208,7 @@ static int place_in(Scheduler *s, const Draft *f, const Chain *c)
         store = least + (chance(&s->g, style->outermost) ? 0 : (int)pick(&s->g, (uint32_t)(depth - least)));
         at_level(s, "store", c, store);
     }
-    choose_storage(s, f, store < depth);
+    choose_storage(s, f, c, store, store < depth);
     return depth;
 }
 
@@ -305,6 +308,7 @@ static void copy_for_reader(Scheduler *s, Draft *f)
     copy.place       = copy.readers;
     copy.place.count = place_in(s, &copy, &copy.readers);
     end_chain(s);
+    s->around = &copy.place;
     schedule_loops(s, f->copy);
     find_readers(s, f, reader);
     chain_inside(&copy, f->copy, &inside);
@@ -389,6 +393,7 @@ static void schedule_function(Scheduler *s, Draft *f)
     place(s, f);
     if (chance(&s->g, 70))
         compute_with(s, f);
+    s->around = &f->place;
     for (int k = 0; k <= f->func->update_count && !f->is_inlined && !f->is_with; k++)
         schedule_loops(s, &f->defs[k]);
 }
@@ -413,12 +418,13 @@ static const Style *some_style(Gen *g)
     return &styles[weights[pick(g, sizeof weights)]];
 }
 
-char *generate_schedule(Choices *c, kn_pipeline *p, const Reach *reach)
+char *generate_schedule(Choices *c, kn_pipeline *p, const Reach *reach, bool gpu)
 {
     const size_t count = p->funcs.count;
     Scheduler    s     = { .g = { .choices = c }, .p = p, .reach = reach, .drafts = calloc(count + 1, sizeof(Draft)) };
     context_begin(p->cx); /* what was run before may have used up the quota, which looking at expressions needs */
     s.style = some_style(&s.g);
+    s.gpu   = gpu;
     for (size_t i = 0; i < count; i++) {
         Draft *f = &s.drafts[i];
         f->func  = p->funcs.at[i];

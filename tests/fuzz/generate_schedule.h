@@ -17,7 +17,7 @@ typedef struct Reach {
     int32_t min[KN_MAX_RANK], max[KN_MAX_RANK];
 } Reach;
 
-/* A schedule block, to be freed; NULL if there is no memory. `reach` is by function. */
-char *generate_schedule(Choices *c, kn_pipeline *p, const Reach *reach);
+/* A schedule block, to be freed; NULL if there is no memory. `reach` is by function. `gpu`: for a device. */
+char *generate_schedule(Choices *c, kn_pipeline *p, const Reach *reach, bool gpu);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the two halves of the generator of schedules share: schedule_loops.c (the loops of a definition) and
- * generate_schedule.c (where functions are computed and stored). */
+/* What the parts of the generator of schedules share: schedule_loops.c (the loops of a definition), schedule_gpu.c
+ * (which of them are a kernel's) and generate_schedule.c (where functions are computed and stored). */
 #ifndef KILN_TESTS_FUZZ_SCHEDULE_DRAFT_H
 #define KILN_TESTS_FUZZ_SCHEDULE_DRAFT_H
 
@@ -12,7 +12,7 @@ enum { MOST_LOOPS = 14, MOST_CHAIN = 60, NAME_SIZE = 24, CARELESS = 2 /* percent
 typedef struct Loop {
     char    name[NAME_SIZE];
     bool    is_reduction;
-    bool    is_parallel, is_vector;
+    bool    is_parallel, is_vector, is_block, is_thread;
     bool    is_closed; /* followed by loops without a name: nothing is computed inside */
     int64_t extent;    /* where it is known; else 0 */
 } Loop;
@@ -87,6 +87,8 @@ typedef struct Scheduler {
         *owner; /* the chain of directives that is being written: its function, its update, and if it has begun */
     int  update;
     bool is_begun;
+    bool gpu;            /* for a device */
+    const Chain *around; /* the loops around the definition whose loops are chosen; NULL: none */
 } Scheduler;
 
 /* ---- Writing chains of directives ---- */
@@ -108,6 +110,19 @@ bool def_reads(Scheduler *s, const Def *d, const Func *g, bool bounds);
 void schedule_loops(Scheduler *s, Def *d);
 
 int some_factor(Gen *g);
+
+/* ---- schedule_gpu.c: kernels ---- */
+
+/* Is there a loop over threads, or else one of any kernel? */
+bool is_inside(const Chain *c, bool thread);
+/* Where to compute instead of at `depth`, so that a constant bounds what is stored in a kernel, rather; or outside
+ * kernels. */
+int depth_in_kernel(Scheduler *s, const Chain *c, int depth, int deepest, bool on_host);
+/* For what is stored inside the first `depth` of these loops. */
+const char *some_memory(Scheduler *s, const Chain *c, int depth);
+/* Loops over blocks and threads, of what is not inside threads; `steps`: also those of the reduction. */
+void share_loops(Scheduler *s, Def *d, bool steps);
+
 /* By the style: does something rare happen? */
 bool rarely(Scheduler *s);
 

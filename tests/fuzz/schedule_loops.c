@@ -198,7 +198,7 @@ static void split(Scheduler *s, Def *d)
 }
 
 /* Two neighbours; their parts go outer, outer, inner, inner. */
-static void tile(Scheduler *s, Def *d)
+static void tile_as(Scheduler *s, Def *d, const char *name)
 {
     const int at = d->count > 2 ? (int)pick(&s->g, (uint32_t)d->count - 1) : 0, fx = some_factor(&s->g),
               fy = some_factor(&s->g);
@@ -211,7 +211,7 @@ static void tile(Scheduler *s, Def *d)
     part_name(s, &d->loops[at], "o", yo);
     part_name(s, &d->loops[at + 1], "i", xi);
     part_name(s, &d->loops[at], "i", yi);
-    directive(s, "tile");
+    directive(s, name);
     emit(&s->g, "%s, %s, %s, %s, ", d->loops[at + 1].name, d->loops[at].name, xo, yo);
     emit(&s->g, "%s, %s, %d, %d", xi, yi, fx, fy);
     emit_tail(s, d);
@@ -220,6 +220,13 @@ static void tile(Scheduler *s, Def *d)
     const Loop kept  = d->loops[at + 1];
     d->loops[at + 1] = d->loops[at + 2];
     d->loops[at + 2] = kept;
+    for (int i = 0; i < 4 && name[0] == 'g'; i++)
+        *(i < 2 ? &d->loops[at + i].is_block : &d->loops[at + i].is_thread) = true;
+}
+
+static void tile(Scheduler *s, Def *d)
+{
+    tile_as(s, d, "tile");
 }
 
 static void fuse(Scheduler *s, Def *d)
@@ -319,7 +326,8 @@ static int free_loop(Scheduler *s, const Def *d, bool innermost)
     for (int k = 0; k < d->count; k++) {
         const int   i = innermost ? d->count - 1 - k : k;
         const Loop *l = &d->loops[i];
-        if ((!l->is_reduction || chance(&s->g, CARELESS)) && !l->is_vector && !l->is_parallel && !l->is_closed)
+        if ((!l->is_reduction || chance(&s->g, CARELESS)) && !l->is_vector && !l->is_parallel && !l->is_closed &&
+            !l->is_block && !l->is_thread)
             found[count++] = i;
     }
     return count == 0 ? -1 : chance(&s->g, 70) ? found[0] : found[pick(&s->g, (uint32_t)count)];
@@ -341,20 +349,33 @@ static void atomic_loops(Scheduler *s, Def *d)
 
 static void choose_kinds(Scheduler *s, Def *d)
 {
-    int at = chance(&s->g, 30) ? free_loop(s, d, false) : -1;
+    int at = !s->gpu && chance(&s->g, 30) ? free_loop(s, d, false) : -1;
     if (at >= 0)
         run_as(s, d, at, "parallel");
     at = chance(&s->g, 50) ? free_loop(s, d, true) : -1;
     for (int i = at + 1; at >= 0 && i < d->count; i++)
-        if (d->loops[i].is_parallel && !chance(&s->g, CARELESS))
+        if ((d->loops[i].is_parallel || d->loops[i].is_block || d->loops[i].is_thread) && !chance(&s->g, CARELESS))
             at = i + 1 < d->count && !d->loops[i + 1].is_closed ? i + 1 : -1;
     if (at >= 0 && !d->loops[at].is_reduction && !d->has_vector)
         run_as(s, d, at, "vectorize");
     at = chance(&s->g, 25) ? (int)pick(&s->g, (uint32_t)d->count) : -1;
-    if (at >= 0 && !d->loops[at].is_vector && !d->loops[at].is_parallel && !d->loops[at].is_closed)
+    if (at >= 0 && !d->loops[at].is_vector && !d->loops[at].is_parallel && !d->loops[at].is_closed &&
+        !d->loops[at].is_block && !d->loops[at].is_thread)
         run_as(s, d, at, "unroll");
-    if (d->combines && !def_has_float(d) && chance(&s->g, 2 * s->style->reductions))
+    if (d->combines && !s->gpu && !def_has_float(d) && chance(&s->g, 2 * s->style->reductions))
         atomic_loops(s, d);
+}
+
+/* Of a kernel: blocks and threads, then what each thread does. */
+static void choose_gpu_kinds(Scheduler *s, Def *d)
+{
+    const bool steps = d->combines && !def_has_float(d) && chance(&s->g, 4 * s->style->reductions);
+    if (steps) {
+        directive(s, "atomic");
+        emit(&s->g, ")");
+    }
+    share_loops(s, d, steps);
+    choose_kinds(s, d);
 }
 
 /* A condition on a parameter or on the size of an input, then perhaps other loops for where it holds. */
@@ -373,7 +394,7 @@ static void specialize(Scheduler *s, Def *d)
     } else {
         return;
     }
-    if (chance(&s->g, 60) && d->count < MOST_LOOPS - 4) {
+    if (chance(&s->g, 60) && d->count < MOST_LOOPS - 4 && !s->gpu) {
         split(s, &version);
         choose_kinds(s, &version);
     }
@@ -393,6 +414,17 @@ static void prefetch(Scheduler *s, const Def *d)
         }
 }
 
+/* How a loop of partial results runs. */
+static void emit_kind(Scheduler *s, const char *loop)
+{
+    static const struct {
+        const char *name, *rest;
+    } cpu[] = { { "vectorize", ", 4" }, { "parallel", "" }, { "unroll", ", 2" }, { "vectorize", ", 3, tail: guard" } },
+      gpu[] = { { "gpu_threads", "" }, { "gpu_blocks", "" }, { "unroll", ", 2" }, { "vectorize", ", 4" } };
+    const uint32_t i = pick(&s->g, 4);
+    emit(&s->g, "%s(%s%s)", (s->gpu ? gpu : cpu)[i].name, loop, (s->gpu ? gpu : cpu)[i].rest);
+}
+
 /* Partial results along a reduction loop, or along one part of it; then the loops of the partial results, and where
  * they are computed. */
 static void factor(Scheduler *s, Def *d)
@@ -408,11 +440,10 @@ static void factor(Scheduler *s, Def *d)
     }
     directive(s, "rfactor");
     emit(&s->g, "%s, w%d)", part, number);
-    static const char *const kinds[] = { "vectorize(w%d, 4)", "parallel(w%d)", "unroll(w%d, 2)",
-                                         "vectorize(w%d, 3, tail: guard)" };
     if (chance(&s->g, 60)) {
+        snprintf(part, sizeof part, "w%d", number);
         emit(&s->g, ".");
-        emit(&s->g, kinds[pick(&s->g, 4)], number);
+        emit_kind(s, part);
     }
     end_chain(s);
     d->is_open = false;
@@ -440,15 +471,13 @@ static bool may_separate(const Def *d)
  * of their own. */
 static void separate(Scheduler *s, Def *d)
 {
-    static const char *const kinds[] = { "vectorize(%s, 4)", "parallel(%s)", "unroll(%s, 2)",
-                                         "vectorize(%s, 8, tail: guard)" };
-    const char              *x       = d->func->args[0];
-    char                     name[64];
+    const char *x = d->func->args[0];
+    char        name[64];
     directive(s, "separate");
     emit(&s->g, "%s)", d->update->rvars[pick(&s->g, (uint32_t)d->update->rvar_count)].name);
     if (chance(&s->g, 60)) {
         emit(&s->g, ".");
-        emit(&s->g, kinds[pick(&s->g, 4)], d->func->args[pick(&s->g, (uint32_t)d->func->rank)]);
+        emit_kind(s, d->func->args[pick(&s->g, (uint32_t)d->func->rank)]);
     }
     end_chain(s);
     d->is_open = false;
@@ -501,9 +530,11 @@ void schedule_loops(Scheduler *s, Def *d)
     d->begin = s->g.count;
     for (uint32_t n = chance(&s->g, s->style->loops) ? 1 + pick(&s->g, 3) : 0; n > 0 && d->count < MOST_LOOPS - 4; n--)
         (chance(&s->g, 60) ? split : chance(&s->g, 60) ? tile : fuse)(s, d);
-    if (chance(&s->g, d->update ? 60 : 45))
+    if (chance(&s->g, d->update ? 60 : 45) || (s->gpu && !d->is_known))
         reorder(s, d);
-    choose_kinds(s, d);
+    if (s->gpu && !d->other_points && !is_inside(s->around, false) && chance(&s->g, 35))
+        tile_as(s, d, "gpu_tile");
+    (s->gpu ? choose_gpu_kinds : choose_kinds)(s, d);
     d->end      = s->g.count;
     d->is_plain = d->is_known;
     if (rarely(s) && d->name == d->func->name)

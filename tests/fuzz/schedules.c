@@ -8,7 +8,8 @@
  *     schedules --made SEED COUNT [SECONDS]   only schedules that the schedulers make
  *     schedules --compiled …                  every schedule compiled, none executed: what scripts/campaign runs
  *     schedules --used …                      the same; where compiled code was not used, that is a failure
- *     schedules --here FILE                   one program, in this process, for a debugger
+ *     schedules --gpu …                       schedules for a device, executed (interp/execute.h says what of kernels
+ * is checked); also of a FILE schedules --here FILE                   one program, in this process, for a debugger
  *
  * A seed is a pipeline; it is run at SIZES sizes with SCHEDULES random schedules, then with one by each scheduler, made
  * for some machine and for one of the sizes or for none, and with DRAFTS random drafts: these must not be refused, nor
@@ -82,10 +83,17 @@ typedef struct Session {
 /* What is checked of a schedule. */
 static unsigned parts_of(const Session *session, uint64_t seed, int number)
 {
+    const uint64_t at = seed * SCHEDULES + (uint64_t)number;
+    if (session->parts == (CHECK_EXECUTE | CHECK_GPU))
+        return session->parts | (at % PRINT_EVERY == 1 ? CHECK_PRINT : 0);
     if (session->parts)
         return session->parts;
-    const uint64_t at = seed * SCHEDULES + (uint64_t)number;
     return CHECK_EXECUTE | (at % COMPILE_EVERY == 0 ? CHECK_COMPILE : 0) | (at % PRINT_EVERY == 1 ? CHECK_PRINT : 0);
+}
+
+static char *numbered(const Session *session, const Subject *s, uint64_t seed, int number)
+{
+    return (session->parts & CHECK_GPU ? gpu_schedule_of : schedule_of)(s, seed, number);
 }
 
 /* "SEED.SCHEDULE.SIZE", the last two 0 if they are not there. */
@@ -97,7 +105,7 @@ static void print_named(const Session *session, const char *name)
     sscanf(name, "%llu.%d.%d", &seed, &number, &size);
     char    *program  = program_of(seed);
     Subject *s        = subject_of(seed, session->sizes, program, &report);
-    char    *schedule = s->p && number >= 0 ? schedule_of(s, seed, number) : NULL;
+    char    *schedule = s->p && number >= 0 ? numbered(session, s, seed, number) : NULL;
     print_case(s, program, schedule, size);
     subject_free(s, &report);
     free(schedule);
@@ -170,14 +178,15 @@ static void run_schedule(Session *session, Subject *s, uint64_t seed, int number
     Shared        *shared = session->shared;
     const double   begin  = seconds_now();
     const unsigned parts  = parts_of(session, seed, number);
+    const bool     gpu    = parts & CHECK_GPU;
     char           name[48];
     shared->schedule       = number;
     const clock_t started  = clock();
-    char         *schedule = schedule_of(s, seed, number);
+    char         *schedule = numbered(session, s, seed, number);
     const double  taken    = (double)(clock() - started) / CLOCKS_PER_SEC;
     Verdict       verdict =
         schedule ? subject_check(s, schedule, -1, parts, &shared->report) : fail_making(s, &shared->report);
-    if (number >= SCHEDULES && verdict != PROGRAM_FAILED)
+    if (number >= (gpu ? GPU_SCHEDULES : SCHEDULES) && verdict != PROGRAM_FAILED)
         verdict = judge_made(shared, taken, verdict);
     snprintf(name, sizeof name, "case %llu.%d.%d", (unsigned long long)seed, number, shared->report.size);
     count(&shared->tally, &shared->report, parts, family_of(program), seconds_now() - begin, name + strlen("case "));
@@ -196,7 +205,7 @@ static void run_seed(Session *session, uint64_t seed)
 {
     Shared    *shared = session->shared;
     const long failed = shared->tally.failed;
-    const int  end    = schedule_total();
+    const int  end    = session->parts & CHECK_GPU ? gpu_schedule_total() : schedule_total();
     char       name[48], *program = program_of(seed);
     shared->seed     = seed;
     shared->schedule = -1;
@@ -448,6 +457,8 @@ static const struct Option {
     { "--used", { .parts = CHECK_COMPILE | CHECK_USED, .sizes = COMPILED_SIZES } },
     { "--refused", { .show_refusals = true, .sizes = SIZES } },
     { "--made", { .only_made = true, .sizes = SIZES } },
+    { "--gpu", { .parts = CHECK_EXECUTE | CHECK_GPU, .sizes = SIZES } },
+    { "--gpu-refused", { .parts = CHECK_EXECUTE | CHECK_GPU, .show_refusals = true, .sizes = SIZES } },
     { "--here", { .here = true, .sizes = SIZES } },
 };
 enum { OPTIONS = sizeof options / sizeof *options };
@@ -480,7 +491,7 @@ int main(int argc, char **argv)
         print_named(&session, words[1]);
         return 0;
     }
-    if (session.parts != CHECK_EXECUTE)
+    if (!session.parts || (session.parts & CHECK_COMPILE))
         load_backend();
     const uint64_t seed = strtoull(words[0], &end, 10);
     if (count > 1 && !*end)

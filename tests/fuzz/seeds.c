@@ -59,12 +59,23 @@ char *schedule_of(const Subject *s, uint64_t seed, int number)
     Choices c = choices_for(seed, 3 + (uint64_t)number);
     if (number >= SCHEDULES)
         return random_draft(&c, s->p);
-    return generate_schedule(&c, s->p, s->reach);
+    return generate_schedule(&c, s->p, s->reach, false);
 }
 
 int schedule_total(void)
 {
     return SCHEDULES + scheduler_total() + DRAFTS;
+}
+
+char *gpu_schedule_of(const Subject *s, uint64_t seed, int number)
+{
+    Choices c = choices_for(seed, 1000 + (uint64_t)number);
+    return number < GPU_SCHEDULES ? generate_schedule(&c, s->p, s->reach, true) : strdup("schedule {\n}\n");
+}
+
+int gpu_schedule_total(void)
+{
+    return GPU_SCHEDULES + 1;
 }
 
 void print_case(const Subject *s, const char *program, const char *schedule, int size)

@@ -155,13 +155,16 @@ static inline const Stmt *st_for(Lowered *l, LoopKind kind, const char *name, in
 
 /* ---- The evaluator ---- */
 
-typedef struct Evaluator {
+typedef struct Evaluator Evaluator;
+struct Evaluator {
     Lowered    *l;
     const char *names[MOST_NAMES];
     Lane        values[MOST_NAMES];
     int         count;
-    int         outside; /* accesses outside the buffers */
-} Evaluator;
+    int         outside;                               /* accesses outside the buffers */
+    void (*launch)(Evaluator *ev, const Stmt *kernel); /* of a kernel; NULL: it is executed as the loops it is */
+    void *program;                                     /* for that */
+};
 
 static inline char *element(Evaluator *ev, const Buffer *b, int64_t i)
 {
@@ -172,6 +175,14 @@ static inline char *element(Evaluator *ev, const Buffer *b, int64_t i)
     return ev->l->expected[b->id] + (size_t)i * kn_type_size(b->type);
 }
 
+static inline size_t param_place(const Program *p, const Param *param)
+{
+    size_t i = 0;
+    while (i < p->params.count && p->params.at[i] != param)
+        i++;
+    return i < p->params.count ? i : 0;
+}
+
 static inline Lane evaluate(Evaluator *ev, const Expr *e)
 {
     Lane    args[3];
@@ -179,7 +190,7 @@ static inline Lane evaluate(Evaluator *ev, const Expr *e)
     switch (e->op) {
     case EX_INT: return (Lane){ .i = e->u.i };
     case EX_FLOAT: return (Lane){ .f = e->u.f };
-    case EX_PARAM: return lane_load(e->type, &ev->l->params[0]);
+    case EX_PARAM: return lane_load(e->type, &ev->l->params[param_place(&ev->l->p, e->u.param)]);
     case EX_VAR:
         for (int i = ev->count; i-- > 0;)
             if (ev->names[i] == e->u.name)
@@ -242,6 +253,12 @@ static inline void execute(Evaluator *ev, const Stmt *s)
         break;
     case STMT_IF: execute(ev, evaluate(ev, s->branch.condition).i ? s->branch.yes : s->branch.no); break;
     case STMT_PRODUCE: execute(ev, s->produce.body); break;
+    case STMT_KERNEL:
+        if (ev->launch)
+            ev->launch(ev, s);
+        else
+            execute(ev, s->kernel.body);
+        break;
     case STMT_STORE: execute_store(ev, s); break;
     case STMT_ALLOC: {
         const int id        = s->alloc.buffer->id;
@@ -406,6 +423,21 @@ static inline int64_t lowered_difference(const Lowered *l, const Buffer *b)
     return -1;
 }
 
+/* Each port of what was compiled against the evaluator's. */
+static inline void lowered_differences(const Lowered *l, const char *what)
+{
+    for (int i = 0; i < l->p.port_count; i++) {
+        const Buffer *b    = l->p.buffers.at[i];
+        const size_t  size = kn_type_size(b->type);
+        const int64_t at   = lowered_difference(l, b);
+        const size_t  skip = (size_t)(at < 0 ? 0 : at) * size;
+        const Lane    got  = lane_load(b->type, (char *)l->ports[i].data + skip),
+                   wanted  = lane_load(b->type, l->expected[i] + skip);
+        CHECK(at < 0, "%s: %s[%lld] is %s %lld %g, not %lld %g", what, b->name, (long long)at, kn_type_name(b->type),
+              (long long)got.i, got.f, (long long)wanted.i, wanted.f);
+    }
+}
+
 /* Compiled must give what the evaluator gives: plain, and in `modes` 2 with each access checked too. */
 static inline void lowered_compare(Lowered *l, int modes, const char *what)
 {
@@ -416,16 +448,8 @@ static inline void lowered_compare(Lowered *l, int modes, const char *what)
         const CodegenOptions o      = { .targets = lowered_target, .target_count = 1, .check_access = mode == 1 };
         const int            status = lowered_run(l, &o, what);
         CHECK(status == 0, "%s: status %d %s", what, status, rt_message);
-        for (int i = 0; status == 0 && i < l->p.port_count; i++) {
-            const Buffer *b  = l->p.buffers.at[i];
-            const int64_t at = lowered_difference(l, b);
-            CHECK(at < 0, "%s: %s[%lld] is %s %lld %g, not %lld %g", what, b->name, (long long)at,
-                  kn_type_name(b->type),
-                  (long long)lane_load(b->type, (char *)l->ports[i].data + (size_t)at * kn_type_size(b->type)).i,
-                  lane_load(b->type, (char *)l->ports[i].data + (size_t)at * kn_type_size(b->type)).f,
-                  (long long)lane_load(b->type, l->expected[i] + (size_t)at * kn_type_size(b->type)).i,
-                  lane_load(b->type, l->expected[i] + (size_t)at * kn_type_size(b->type)).f);
-        }
+        if (status == 0)
+            lowered_differences(l, what);
         CHECK(rt_blocks == 0 && rt_locks == 0, "%s: %d blocks and %d locks are left", what, rt_blocks, rt_locks);
     }
 }

@@ -159,6 +159,16 @@ static const KernelCase right[] = {
       "  for i from 0 extent 4:\n"
       "    out[i64(i)] = g[i64(i)]\n",
       { 0, 3, 6, 9, REST4, REST8 }, NULL },
+    { "two threads write one element of scratch, which is written again before it is used",
+      "kernel k threads 4 1 1:\n"
+      "  alloc i32 s[i64(2)]:\n"
+      "    gpu_thread t from 0 extent 4:\n"
+      "      s[i64(t / 2)] = t\n"
+      "    barrier\n"
+      "    gpu_thread u from 0 extent 1:\n"
+      "      s[i64(u)] = 7\n"
+      "      out[i64(u)] = s[i64(u)]\n",
+      { 7, -1, -1, -1, REST4, REST8 }, NULL },
     { "a block of one thread needs no barrier",
       "kernel k threads 1 1 1:\n"
       "  gpu_block b from 0 extent 2:\n"
@@ -185,6 +195,25 @@ static const KernelCase wrong[] = {
       "  gpu_thread t from 0 extent 4:\n"
       "    out[i64(0)] = t\n",
       { 0 }, "writes element 0 of `out`, which another thread" },
+    { "two threads write one element of scratch, which is used",
+      "kernel k threads 4 1 1:\n"
+      "  alloc i32 s[i64(2)]:\n"
+      "    gpu_thread t from 0 extent 4:\n"
+      "      s[i64(t / 2)] = t\n"
+      "    barrier\n"
+      "    gpu_thread u from 0 extent 1:\n"
+      "      out[i64(u)] = s[i64(u)]\n",
+      { 0 }, "or by several at once" },
+    { "a thread writes again what another wrote at once",
+      "kernel k threads 4 1 1:\n"
+      "  alloc i32 s[i64(2)]:\n"
+      "    gpu_thread t from 0 extent 4:\n"
+      "      s[i64(t / 2)] = t\n"
+      "      s[i64(t / 2)] = t + 1\n"
+      "    barrier\n"
+      "    gpu_thread u from 0 extent 1:\n"
+      "      out[i64(u)] = s[i64(u)]\n",
+      { 0 }, "or by several at once" },
     { "a write after several reads, one of them the writer's own",
       "kernel k threads 4 1 1:\n"
       "  alloc i32 s[i64(4)]:\n"
@@ -223,12 +252,17 @@ static const KernelCase wrong[] = {
       { 0 }, "another thread of the same block" },
     { "iterations of one thread",
       "kernel k threads 2 1 1:\n"
+      "  gpu_thread t from 0 extent 4:\n"
+      "    out[i64(t % 2)] = t\n",
+      { 0 }, "another iteration of the same thread loop" },
+    { "iterations of one thread, by its registers",
+      "kernel k threads 2 1 1:\n"
       "  alloc i32 r[i64(1)]:\n"
       "    gpu_thread t from 0 extent 4:\n"
       "      r[i64(0)] = t\n"
       "    gpu_thread t from 0 extent 4:\n"
       "      out[i64(t)] = r[i64(0)]\n",
-      { 0 }, "another iteration of the same thread loop" },
+      { 0 }, "or by several at once" },
     { "blocks",
       "kernel k threads 1 1 1:\n"
       "  gpu_block b from 0 extent 4:\n"

@@ -705,6 +705,8 @@ static const Row refused[] = {
       "`gpu_tile` is for GPUs: not for this target = " FOR_CPUS },
     { BLUR, "out.gpu_threads(x)",
       "`gpu_threads` is for GPUs: not for this target = " FOR_CPUS },
+    { BLUR, "blurx.compute_root().store_in(shared)",
+      "`shared` memory is of GPUs: not of this target = stack, heap and register are for CPUs" },
     { BLUR, "out.gpu_lanes(x)",
       "`gpu_lanes` is for GPUs: not for this target = " FOR_CPUS },
 };
@@ -717,6 +719,8 @@ static const Row refused[] = {
     ".gpu_blocks(y_1).gpu_blocks(x_1).gpu_threads(y_threads).gpu_threads(x_threads)\n"
 
 static const Row obeyed_by_gpu[] = {
+    { BLUR, "out.gpu_blocks(y).launch_bounds(64, 8)",
+      "blurx" DEFAULT_KERNEL "out.compute_root().launch_bounds(64, 8).gpu_blocks(y)\n" },
     { BLUR, "", "blurx" DEFAULT_KERNEL "out" DEFAULT_KERNEL },
     { BLUR, "out.gpu_tile(x, y, xo, yo, xi, yi, 16, 4)",
       "blurx" DEFAULT_KERNEL
@@ -728,6 +732,8 @@ static const Row obeyed_by_gpu[] = {
 };
 
 static const Row refused_by_gpu[] = {
+    { BLUR, "out.launch_bounds(2048)", "a block has at most 1024 threads" },
+    { BLUR, "out.launch_bounds(64, 100)", "a multiprocessor holds at most 32 blocks" },
     { BLUR, "out.parallel(y)", "`parallel` is for CPUs: not for this target = gpu_blocks and gpu_threads are for GPUs" },
     { BLUR, "out.reorder(y, x).gpu_threads(x).gpu_blocks(y)",
       "the block loop `y` of `out` is inside the loop `x` of the same kernel = reorder it outside" },

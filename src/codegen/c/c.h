@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Inside the C backend: how a Program becomes the text of a C file. Three ideas carry it.
+/* Inside the C backend: how a Program becomes the text of a C file, or its kernels one of OpenCL C. Three ideas carry
+ * it.
  *
  * A value is a text with a precedence, a shape and a level. In a vector loop it is UNIFORM (one scalar), a RAMP (a
  * scalar base and a constant step from lane to lane) or LANES (a vector). An integer made of coordinates has its
@@ -10,7 +11,10 @@
  * block.
  *
  * What an operator does to lanes beyond + - * / and comparisons is a small function over its lanes, made of the
- * operator's scalar text and written before the first function that uses it. */
+ * operator's scalar text and written before the first function that uses it.
+ *
+ * OpenCL C is a second dialect of the same text: what C's names mean there stands in support_opencl.inc, what is
+ * written in another way in c_kernel.c and c_atomic.c. */
 #ifndef KILN_CODEGEN_C_C_H
 #define KILN_CODEGEN_C_C_H
 
@@ -18,6 +22,7 @@
 #include "base/text.h"
 #include "base/vec.h"
 #include "codegen/backend.h"
+#include "ir/kernel.h"
 
 #include <setjmp.h>
 
@@ -88,33 +93,44 @@ struct CFunction {
     bool         fails, streams;
 };
 
+typedef struct CDialect {
+    const char *support;  /* the sections that a file may have */
+    const char *name_end; /* what names of the program end in, so that none is one of the language */
+    bool        vectors;  /* has GCC's vectors; else a vector loop is a loop */
+} CDialect;
+
 typedef struct CGen {
-    jmp_buf        bail;
-    char           why[400]; /* it could not be written */
-    const Program *program;
-    Arena         *arena;
-    const char    *name; /* of the C function */
-    Text           types, externs, helpers, lane_helpers, functions;
-    Map            symbols; /* of C functions and stages that the program calls: no other name of the file */
-    Map            helper_names;
-    Map            sections; /* of the support that are needed */
-    Map            outlined; /* Stmt -> CallText of its function */
-    Map            taken;    /* names of functions */
-    CFunction     *f;
-    CScope         scopes[MOST_SCOPES];
-    int            depth;
-    bool           plain;   /* the version with loops instead of vectors */
-    bool           trusted; /* what is made of coordinates does not wrap here: lowering has seen to that */
-    int            lanes;   /* of the vector loop around; 0: none */
-    uint32_t       statement, statement_count; /* number of the current one, and of the last */
-    uint32_t      *stamps;                     /* by expression id: the statement its answer, uses and range are of */
-    uint32_t      *counted, *ranged;
-    uint32_t      *uses;
-    size_t         capacity; /* of these tables */
-    CValue        *answers;
-    CRange        *ranges;
+    jmp_buf         bail;
+    char            why[400]; /* it could not be written */
+    const Program  *program;
+    const CDialect *dialect;
+    const Kernel   *kernel; /* that is being written; NULL: a function of C */
+    Arena          *arena;
+    const char     *name; /* of the C function */
+    Text            types, externs, helpers, lane_helpers, functions;
+    Map             symbols; /* of C functions and stages that the program calls: no other name of the file */
+    Map             helper_names;
+    Map             sections; /* of the support that are needed */
+    Map             outlined; /* Stmt -> CallText of its function */
+    Map             taken;    /* names of functions */
+    CFunction      *f;
+    CScope          scopes[MOST_SCOPES];
+    int             depth;
+    bool            plain;   /* the version with loops instead of vectors */
+    bool            trusted; /* what is made of coordinates does not wrap here: lowering has seen to that */
+    int             lanes;   /* of the vector loop around; 0: none */
+    uint32_t        statement, statement_count; /* number of the current one, and of the last */
+    uint32_t       *stamps;                     /* by expression id: the statement its answer, uses and range are of */
+    uint32_t       *counted, *ranged;
+    uint32_t       *uses;
+    size_t          capacity; /* of these tables */
+    CValue         *answers;
+    CRange         *ranges;
     VEC(const Stmt *) around; /* produces and loops around the statement */
 } CGen;
+
+/* ---- c_emit.c ---- */
+void c_write_sections(CGen *g, Text *t); /* of the support that were asked for, and what they need */
 
 /* ---- c_context.c, c_text.c ---- */
 __attribute__((noreturn, format(printf, 2, 3))) void c_fail(CGen *g, const char *format, ...);
@@ -170,6 +186,7 @@ CBinding   *c_binding(CGen *g, const char *name);
 void        c_unbind(CGen *g, const char *name);
 CValue      c_name_value(const char *text, int level);
 const char *c_port_field(CGen *g, const Buffer *b, const char *field, int dim);
+const char *c_param_key(CGen *g, const Param *p); /* the name that a kernel binds it by */
 
 /* ---- c_address.c ---- */
 typedef struct CAddress {
@@ -207,5 +224,11 @@ void        c_function_begin(CGen *g, CFunction *f);
 const char *c_function_end(CGen *g); /* the text of its body */
 void        c_stage(CGen *g, const StageCall *call);
 void        c_return_unless_zero(CGen *g, const char *call);
+
+/* ---- c_kernel.c, c_atomic.c: kernels ---- */
+const char *c_kernels_text(CGen *g); /* the whole file */
+void        c_thread_nest(CGen *g, const Stmt *s);
+void        c_kernel_array(CGen *g, const Stmt *alloc, const char *name);
+void        c_atomic_store(CGen *g, const Stmt *s);
 
 #endif

@@ -13,7 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const char c_support_text[]; /* support_*.inc, embedded by the build */
+extern const char c_support_text[], opencl_support_text[]; /* support_*.inc, embedded by the build */
+
+static const CDialect c11    = { .support = c_support_text, .name_end = "", .vectors = true };
+static const CDialect opencl = { .support = opencl_support_text, .name_end = "_", .vectors = false };
 
 /* ---- Support ---- */
 
@@ -35,7 +38,7 @@ static void close_sections(CGen *g)
     for (int round = 0; round < 8; round++) {
         char        name[40];
         const char *needs;
-        for (const char *at = next_section(c_support_text, name, sizeof name, &needs); at;
+        for (const char *at = next_section(g->dialect->support, name, sizeof name, &needs); at;
              at             = next_section(at, name, sizeof name, &needs)) {
             if (!map_get(&g->sections, intern(g->program->cx, name)))
                 continue;
@@ -50,12 +53,12 @@ static void close_sections(CGen *g)
     }
 }
 
-static void write_sections(CGen *g, Text *t)
+void c_write_sections(CGen *g, Text *t)
 {
     char        name[40];
     const char *needs;
     close_sections(g);
-    for (const char *at = next_section(c_support_text, name, sizeof name, &needs); at;) {
+    for (const char *at = next_section(g->dialect->support, name, sizeof name, &needs); at;) {
         const char *end    = strstr(at, "/*@ ");
         const bool  wanted = map_get(&g->sections, intern(g->program->cx, name));
         if (wanted && end)
@@ -161,9 +164,10 @@ static void note_symbols(void *user, const Stmt *s)
     stmt_children(s, note_symbols_of, note_symbols, g);
 }
 
-static const char *file_text(CGen *g, const Program *program, Arena *arena)
+static void begin_file(CGen *g, const Program *program, const CDialect *dialect, Arena *arena)
 {
     g->program          = program;
+    g->dialect          = dialect;
     g->arena            = arena;
     g->name             = program->title ? program->title : program->name;
     Text *const texts[] = { &g->types, &g->externs, &g->helpers, &g->lane_helpers, &g->functions };
@@ -174,14 +178,17 @@ static const char *file_text(CGen *g, const Program *program, Arena *arena)
         map_init(maps[i], arena);
     note_symbols(g, program->body);
     c_grow(g);
-    c_section(g, "buffers");
-    c_section(g, "trim");
     text_init(&g->scopes[0].text, arena);
     map_init(&g->scopes[0].names, arena);
+}
 
+static const char *file_text(CGen *g)
+{
     Text code, t;
-    text_init(&code, arena);
-    text_init(&t, arena);
+    text_init(&code, g->arena);
+    text_init(&t, g->arena);
+    c_section(g, "buffers");
+    c_section(g, "trim");
     write_run(g, &code);
     write_entry(g, &code);
     text_printf(&t,
@@ -192,7 +199,7 @@ static const char *file_text(CGen *g, const Program *program, Arena *arena)
                 " * GCC's extension, which clang has too; -DKN_PLAIN has loops instead. */\n"
                 "#include \"%s.h\"\n\n",
                 g->name, g->name, g->name);
-    write_sections(g, &t);
+    c_write_sections(g, &t);
     write_ports(g, &t);
     text_add(&t, text_string(&g->externs));
     text_add(&t, text_string(&g->helpers));
@@ -206,13 +213,14 @@ static const char *file_text(CGen *g, const Program *program, Arena *arena)
 static bool emit(const Program *program, const CodegenOptions *options, EmitKind kind, Emitted *out, Emitted *error)
 {
     (void)options;
-    (void)kind;
     Arena arena;
     scratch_begin(&arena, program->cx);
-    CGen       *g    = ARENA_NEW(&arena, CGen);
-    const bool  done = !setjmp(g->bail);
-    Emitted    *to   = done ? out : error;
-    const char *text = done ? file_text(g, program, &arena) : g->why;
+    CGen      *g    = ARENA_NEW(&arena, CGen);
+    const bool done = !setjmp(g->bail);
+    Emitted   *to   = done ? out : error;
+    if (done)
+        begin_file(g, program, kind == EMIT_OPENCL ? &opencl : &c11, &arena);
+    const char *text = !done ? g->why : kind == EMIT_OPENCL ? c_kernels_text(g) : file_text(g);
     to->bytes        = strdup(text);
     to->size         = strlen(text);
     scratch_end(&arena);
@@ -225,8 +233,8 @@ static void release(Emitted *e)
     *e = (Emitted){ 0 };
 }
 
-/* What is emitted is the text of NAME.c, which includes NAME.h: program->name is the function in it, program->title is
- * NAME. The program is flattened; mathematical functions may be there. */
+/* EMIT_C gives the text of NAME.c, which includes NAME.h: program->name is the function in it, program->title is NAME.
+ * EMIT_OPENCL gives the program's kernels. The program is flattened; mathematical functions may be there. */
 const Codegen *c_codegen(void)
 {
     static const Codegen codegen = { .version = "C11", .emit = emit, .release = release };

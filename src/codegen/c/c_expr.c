@@ -110,6 +110,8 @@ static CValue port_variable(CGen *g, const char *name)
 static CValue variable(CGen *g, const Expr *e)
 {
     CBinding *b = c_binding(g, e->u.name);
+    if (!b && g->kernel)
+        c_fail(g, "the kernel `%s` uses `%s`, which nothing binds", g->kernel->stmt->kernel.name, e->u.name);
     if (!b)
         return port_variable(g, e->u.name);
     if (b->pending) {
@@ -130,8 +132,15 @@ static CValue input_size(CGen *g, const Expr *e)
     c_fail(g, "it asks for the size of an input that is no port");
 }
 
+const char *c_param_key(CGen *g, const Param *p)
+{
+    return intern(g->program->cx, c_print(g, "param %s", p->name));
+}
+
 static CValue parameter(CGen *g, const Expr *e)
 {
+    if (g->kernel)
+        return c_binding(g, c_param_key(g, e->u.param))->value;
     const char *name = c_identifier(g, e->u.param->name);
     return c_name_value(c_declare(g, g->f->base, c_type(e->type), name, c_print(g, "args->%s", name)), g->f->base);
 }
@@ -266,11 +275,11 @@ static const char *fma_function(CGen *g, kn_type t, int lanes)
     if (!lanes) {
         text_printf(&g->helpers,
                     "/* a * b + c: rounded once where the machine has an instruction for that. */\n"
-                    "#if defined __FMA__ || defined __ARM_FEATURE_FMA || defined __FP_FAST_FMA%s\n"
+                    "#ifdef KN_FMA_%s\n"
                     "KN_INLINE %s %s(%s a, %s b, %s c)\n{\n  return fma%s(a, b, c);\n}\n"
                     "#else\n"
                     "KN_INLINE %s %s(%s a, %s b, %s c)\n{\n  return a * b + c;\n}\n#endif\n\n",
-                    t == KN_F32 ? "F" : "", ct, name, ct, ct, ct, t == KN_F32 ? "f" : "", ct, name, ct, ct, ct);
+                    t == KN_F32 ? "F32" : "F64", ct, name, ct, ct, ct, t == KN_F32 ? "f" : "", ct, name, ct, ct, ct);
         return name;
     }
     const char *scalar = fma_function(g, t, 0), *vt = c_vector_type(g, t, lanes);
@@ -309,6 +318,9 @@ static CValue call_extern(CGen *g, const Expr *e)
 {
     Text   t;
     CValue r = { .prec = P_PRIMARY, .level = g->depth, .reads = true };
+    if (g->kernel)
+        c_fail(g, "the kernel `%s` calls the C function `%s`, and a device cannot call functions of the host",
+               g->kernel->stmt->kernel.name, e->u.name);
     text_init(&t, g->arena);
     const char *declared = c_print(g, "extern %s", e->u.name);
     const bool  first    = c_helper_new(g, declared);

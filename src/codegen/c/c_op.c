@@ -427,7 +427,7 @@ static CValue float_to_int(const Op *o, CValue v, kn_type from, kn_type to)
 static CValue float_to_float(const Op *o, kn_type from, kn_type to)
 {
     if (from == KN_F64 && is_short_float(to)) {
-        c_section(o->g, "half");
+        c_section(o->g, "odd");
         return narrowed(o, to, value(c_print(o->g, "kn_f32_odd(%s)", argument(o, 0)), P_PRIMARY));
     }
     const CValue v = widened(o, 0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Statements: loops, branches, stores, allocations, checks. */
 #include "codegen/c/c.h"
+#include "ir/fields.h"
 
 #include <string.h>
 
@@ -36,8 +37,7 @@ void c_return_unless_zero(CGen *g, const char *call)
 
 static int64_t clamp_coordinate(int64_t v)
 {
-    enum { MOST = 1 << 28 };
-    return v > MOST ? MOST : v < -MOST ? -MOST : v;
+    return v > MOST_COORDINATE ? MOST_COORDINATE : v < -MOST_COORDINATE ? -MOST_COORDINATE : v;
 }
 
 static void let(CGen *g, const Stmt *s)
@@ -134,7 +134,7 @@ static void vector_loop(CGen *g, const Stmt *s)
     int64_t extent;
     if (g->lanes)
         c_fail(g, "the vector loop over `%s` stands inside another vector loop", s->loop.name);
-    if (g->plain || !c_vector_fits(g, s, &lanes)) {
+    if (g->plain || !g->dialect->vectors || !c_vector_fits(g, s, &lanes)) {
         counted_loop(g, s, expr_is_int(s->loop.extent, &extent) && extent > 1 ? "KN_LANES " : "", "lane", 1);
         return;
     }
@@ -163,7 +163,9 @@ static void loop(CGen *g, const Stmt *s)
 {
     if (s->loop.kind == LOOP_VECTOR)
         vector_loop(g, s);
-    else if (s->loop.kind == LOOP_PARALLEL && !g->lanes)
+    else if (loop_table[s->loop.kind].thread && g->kernel)
+        c_thread_nest(g, s);
+    else if (s->loop.kind == LOOP_PARALLEL && !g->lanes && !g->kernel)
         c_parallel(g, s);
     else
         counted_loop(g, s, "", NULL, 1);
@@ -219,6 +221,10 @@ static void store_value(CGen *g, const Place *p, const CAddress *a, CValue v, bo
 
 static void store(CGen *g, const Stmt *s)
 {
+    if (s->store.atomic && g->kernel) {
+        c_atomic_store(g, s);
+        return;
+    }
     CValue   *values = ARENA_ARRAY(g->arena, CValue, (size_t)s->store.count);
     CAddress *at     = ARENA_ARRAY(g->arena, CAddress, (size_t)s->store.count);
     count_store(g, s);
@@ -246,6 +252,8 @@ static void store(CGen *g, const Stmt *s)
 
 static void prefetch(CGen *g, const Stmt *s)
 {
+    if (g->kernel)
+        return;
     c_statement(g);
     c_count(g, s->prefetch.index);
     const CAddress a = c_address(g, s->prefetch.buffer, s->prefetch.index, false);
@@ -276,7 +284,9 @@ static void alloc(CGen *g, const Stmt *s)
     c_count(g, s->alloc.count);
     g->trusted       = true;
     const char *name = c_fresh(g, &g->f->used, c_identifier(g, b->name));
-    const bool  heap = !stack_array(g, b, s->alloc.count, name);
+    const bool  heap = !g->kernel && !stack_array(g, b, s->alloc.count, name);
+    if (g->kernel)
+        c_kernel_array(g, s, name);
     if (heap) {
         c_line(g, "%s *const %s = kn_alloc(%s, sizeof(%s));", c_memory_type(b->type), name,
                c_uniform(g, s->alloc.count), c_memory_type(b->type));
@@ -391,7 +401,7 @@ static void produce(CGen *g, const Stmt *s)
 {
     if (!s->produce.body)
         return;
-    if (!g->around.count && !g->f->outer && c_is_group(s->produce.body)) {
+    if (!g->around.count && !g->f->outer && !g->kernel && c_is_group(s->produce.body)) {
         c_group(g, s);
         return;
     }
@@ -410,6 +420,12 @@ static void stage(CGen *g, const Stmt *s)
     c_stage(g, s->stage);
 }
 
+static void barrier(CGen *g, const Stmt *s)
+{
+    (void)s;
+    c_line(g, "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);");
+}
+
 typedef void Printer(CGen *g, const Stmt *s);
 
 /* clang-format off */
@@ -418,18 +434,27 @@ static Printer *const printers[STMT_COUNT] = {
     [STMT_PROVIDE] = NULL, [STMT_REALIZE] = NULL, [STMT_STORE] = store, [STMT_ALLOC] = alloc, [STMT_NEED] = need,
     [STMT_CHECK] = check, [STMT_STAGE] = stage, [STMT_PREFETCH] = prefetch,
 };
+static Printer *const kernel_printers[STMT_COUNT] = {
+    [STMT_LET] = let, [STMT_FOR] = loop, [STMT_BLOCK] = block, [STMT_IF] = branch, [STMT_PRODUCE] = produce,
+    [STMT_STORE] = store, [STMT_ALLOC] = alloc, [STMT_PREFETCH] = prefetch, [STMT_BARRIER] = barrier,
+};
 /* clang-format on */
 
 void c_stmt(CGen *g, const Stmt *s)
 {
     if (!s)
         return;
-    if (!printers[s->kind])
+    if (g->kernel && !kernel_printers[s->kind])
+        c_fail(g, "the kernel `%s` has the statement `%s`, which is the host's", g->kernel->stmt->kernel.name,
+               stmt_records[s->kind].name);
+    if (!g->kernel && (s->kind == STMT_KERNEL || s->kind == STMT_SYNC))
+        c_fail(g, "it has kernels for a device, which C has not");
+    if (!g->kernel && !printers[s->kind])
         c_fail(g, "it is not flattened");
     const bool noted = s->kind == STMT_FOR;
     if (noted)
         vec_push(g->arena, &g->around, s);
-    printers[s->kind](g, s);
+    (g->kernel ? kernel_printers : printers)[s->kind](g, s);
     if (noted)
         g->around.count--;
 }

@@ -59,6 +59,8 @@ const char *c_identifier(CGen *g, const char *name)
     while (n > 1 && s[n - 1] == '_')
         n--;
     s[n] = 0;
+    if (*g->dialect->name_end)
+        return c_print(g, "%s%s", s, g->dialect->name_end);
     if (strstr(taken, c_print(g, " %s ", s)) || map_get(&g->symbols, intern(g->program->cx, s)) ||
         !strncmp(s, "kn_", 3) || !strncmp(s, "KN_", 3))
         s[n] = '_', s[n + 1] = 0;

@@ -39,6 +39,8 @@ LLVMValueRef load_element(Gen *g, const Buffer *b, LLVMValueRef ptr, LLVMTypeRef
 {
     LLVMValueRef v = LLVMBuildLoad2(g->b, type, ptr, "");
     LLVMSetAlignment(v, (unsigned)kn_type_size(b->type));
+    if (g->f->buffers[b->id].constant)
+        LLVMSetMetadata(v, g->kind_invariant, LLVMMetadataAsValue(g->cx, g->empty));
     return mark_access(g, b, v);
 }
 
@@ -141,7 +143,7 @@ static LLVMValueRef is_outside(Gen *g, const Address *a, const BufferState *stat
 
 void address_check(Gen *g, const Address *a)
 {
-    if (!g->options->check_access)
+    if (!g->options->check_access || g->kernel) /* kernels are checked by the executor */
         return;
     BufferState *state = &g->f->buffers[a->buffer->id];
     if (!state->low)

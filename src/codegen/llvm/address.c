@@ -295,7 +295,7 @@ static const Term *only_varying(Gen *g, const Terms *terms)
 /* Phases help where every lane is loaded. */
 static bool phases_help(const Gen *g, const Term *t)
 {
-    return t && t->factor == 1 && !g->mask && !g->options->check_access;
+    return t && t->factor == 1 && !g->mask && !g->kernel && !g->options->check_access;
 }
 
 /* The innermost level of the terms with the same stride: what is constant of them is added there, behind what all rows

@@ -158,7 +158,9 @@ static void gen_one_element(Gen *g, const Place *p)
     if (find_instruction(p, &op, &operand)) {
         const ShapedValue v = gen_expr(g, operand);
         here(g);
-        LLVMBuildAtomicRMW(g->b, op, ptr, v.v, LLVMAtomicOrderingMonotonic, false);
+        const bool negate = g->kernel && op == LLVMAtomicRMWBinOpFSub; /* devices only add */
+        LLVMBuildAtomicRMW(g->b, negate ? LLVMAtomicRMWBinOpFAdd : op, ptr,
+                           negate ? LLVMBuildFNeg(g->b, v.v, "") : v.v, LLVMAtomicOrderingMonotonic, false);
         return;
     }
     const Expr *load = own_load(g, p->value, p);
@@ -170,7 +172,10 @@ static void gen_one_element(Gen *g, const Place *p)
 
 static void gen_locked(Gen *g, const Stmt *s)
 {
-    const int     n       = s->store.count;
+    const int n = s->store.count;
+    if (g->kernel)
+        gen_fail(g, "`%s` and others are updated together, which no atomic instruction of a device does",
+                 s->store.places[0].buffer->name);
     const Address first   = address_of(g, s->store.places[0].buffer, s->store.places[0].index, false);
     LLVMValueRef  args[2] = { g->f->rt, address_pointer(g, &first, 0) };
     here(g);

@@ -9,6 +9,8 @@
 
 void dispatch_check(Gen *g)
 {
+    if (g->options->target_count > 1 && g->program->kernels.count)
+        gen_fail(g, "a program with kernels is made for one target");
     for (int i = 0; g->options->target_count > 1 && i < g->options->target_count; i++)
         if (!arch_can_choose(&g->options->targets[i]))
             gen_fail(g,

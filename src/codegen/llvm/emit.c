@@ -17,6 +17,11 @@ static const char *const passes_well = BEFORE_LOOPS "loop-mssa(licm)" AFTER_LOOP
 /* The same, and what decides in a loop whether a row is stored past the cache does so before it. */
 static const char *const passes_streams = BEFORE_LOOPS "loop-mssa(licm,simple-loop-unswitch<nontrivial>)" AFTER_LOOPS;
 static const char *const passes_fast    = "function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,dce)";
+/* A thread has no vectors but in memory: lanes become values of their own before anything else is done. Accesses of
+ * several elements are one instruction only where they are known to be aligned. */
+static const char *const passes_device =
+    "function(sroa,scalarizer),function(sroa,early-cse<memssa>,"
+    "instcombine<no-verify-fixpoint>,simplifycfg,sroa,loop-mssa(licm)" AFTER_LOOPS ",function(infer-alignment)";
 
 static void note_diagnostic(LLVMDiagnosticInfoRef info, void *user)
 {
@@ -48,9 +53,10 @@ static void run_passes(Gen *g)
     LLVMPassBuilderOptionsSetSLPVectorization(o, false);
     LLVMPassBuilderOptionsSetLoopUnrolling(o, false);
     LLVMErrorRef e = LLVMRunPasses(g->module,
-                                   g->options->fast ? passes_fast
-                                   : g->streams     ? passes_streams
-                                                    : passes_well,
+                                   g->target->arch == ARCH_NVPTX ? passes_device
+                                   : g->options->fast            ? passes_fast
+                                   : g->streams                  ? passes_streams
+                                                                 : passes_well,
                                    g->machine, o);
     LLVMDisposePassBuilderOptions(o);
     if (e) {
@@ -81,8 +87,8 @@ static void write_out(Gen *g, EmitKind kind, Emitted *out)
     }
     char               *why = NULL;
     LLVMMemoryBufferRef buffer;
-    if (LLVMTargetMachineEmitToMemoryBuffer(g->machine, g->module, kind == EMIT_ASM ? LLVMAssemblyFile : LLVMObjectFile,
-                                            &why, &buffer)) {
+    if (LLVMTargetMachineEmitToMemoryBuffer(g->machine, g->module,
+                                            kind == EMIT_OBJECT ? LLVMObjectFile : LLVMAssemblyFile, &why, &buffer)) {
         error_set(g->error, "LLVM: %s", why);
         LLVMDisposeMessage(why);
         longjmp(g->bail, 1);
@@ -97,7 +103,10 @@ static bool emit_guarded(Gen *g, EmitKind kind, Emitted *out)
 {
     if (setjmp(g->bail))
         return false;
-    gen_module(g);
+    if (kind == EMIT_PTX)
+        gen_device_module(g);
+    else
+        gen_module(g);
     verify(g);
     run_passes(g);
     write_out(g, kind, out);
@@ -125,7 +134,7 @@ bool emit_module(const Program *program, const CodegenOptions *options, int firs
     target_start();
     Gen g     = { .program = program,
                   .options = options,
-                  .target  = &options->targets[first],
+                  .target  = kind == EMIT_PTX ? &ptx_target : &options->targets[first],
                   .suffix  = "",
                   .first   = first,
                   .last    = last,

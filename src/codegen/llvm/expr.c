@@ -118,7 +118,7 @@ static ShapedValue port_field(Gen *g, const Buffer *b, int dim, int field, kn_ty
     at_level(g, g->f->base);
     LLVMValueRef at = port_field_address(g, b, dim, field);
     LLVMValueRef v  = LLVMBuildLoad2(g->b, value_type(g, type, 0), at, b->name);
-    LLVMSetMetadata(v, g->kind_invariant, LLVMMetadataAsValue(g->cx, LLVMMDNodeInContext2(g->cx, NULL, 0)));
+    LLVMSetMetadata(v, g->kind_invariant, LLVMMetadataAsValue(g->cx, g->empty));
     return value_constant(g, v);
 }
 
@@ -182,6 +182,8 @@ static ShapedValue gen_param(Gen *g, const Expr *e)
         i++;
     if (i == g->program->params.count)
         gen_fail(g, "the lowered program uses a parameter that is not one of its own");
+    if (g->f->arguments)
+        return value_constant(g, g->f->arguments[i]);
     at_level(g, g->f->base);
     LLVMValueRef offset = i64_const(g, 8 * (int64_t)i);
     LLVMValueRef at     = LLVMBuildInBoundsGEP2(g->b, g->t.i8, g->f->params, &offset, 1, "");
@@ -230,6 +232,8 @@ static LLVMValueRef call_extern(Gen *g, const Expr *e, LLVMValueRef *args)
 /* The C function with the operands of each lane, here: where the call stands in the text. */
 static ShapedValue gen_extern(Gen *g, const Expr *e)
 {
+    if (g->kernel)
+        gen_fail(g, "the C function `%s` cannot be called on a device: compute what calls it on the host", e->u.name);
     ShapedValue   r    = value_constant(g, NULL);
     ShapedValue  *args = gen_alloc(g, e->count * sizeof *args);
     LLVMValueRef *one  = gen_alloc(g, e->count * sizeof(LLVMValueRef));

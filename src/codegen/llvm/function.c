@@ -57,7 +57,7 @@ void cleanup_go_on(Gen *g, Cleanup *c)
 
 /* ---- Functions ---- */
 
-static void add_text_attribute(Gen *g, LLVMValueRef f, const char *name, const char *value)
+void add_text_attribute(Gen *g, LLVMValueRef f, const char *name, const char *value)
 {
     LLVMAttributeRef a = LLVMCreateStringAttribute(g->cx, name, (unsigned)strlen(name), value, (unsigned)strlen(value));
     LLVMAddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, a);
@@ -99,6 +99,13 @@ Function *function_begin(Gen *g, const char *name, LLVMTypeRef type)
     return f;
 }
 
+void function_close(Gen *g)
+{
+    g->f = g->f->outer;
+    g->depth--;
+    forget_coordinates(g);
+}
+
 void function_end(Gen *g)
 {
     Function *f = g->f;
@@ -107,9 +114,7 @@ void function_end(Gen *g)
     if (f->streams) /* what was stored past the cache is seen by whoever sees the function end */
         arch_end_streams(g);
     LLVMBuildRet(g->b, f->cleanup->status);
-    g->f = f->outer;
-    g->depth--;
-    forget_coordinates(g);
+    function_close(g);
 }
 
 LLVMValueRef rt_call(Gen *g, const char *name, LLVMTypeRef result, int count, LLVMValueRef *args)

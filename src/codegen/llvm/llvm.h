@@ -18,6 +18,7 @@
 
 #include "codegen/backend.h"
 #include "codegen/buffer_layout.h"
+#include "ir/kernel.h"
 
 #include <setjmp.h>
 #include <llvm-c/Core.h>
@@ -73,19 +74,23 @@ struct Cleanup {
 typedef struct BufferState {
     LLVMValueRef base;      /* of its element 0; NULL: not here yet */
     LLVMValueRef low, high; /* with check_access: the smallest and largest index, i64 */
+    LLVMValueRef on_device; /* the host's, of GLOBAL scratch: the address of its kn_buffer */
     int          level;
     int64_t      elements; /* of scratch, where that is a number; else 0 */
     bool         tile;     /* scratch of this function so small that it can be kept in registers */
+    bool         constant; /* in a kernel: nothing writes it as long as the kernel runs */
     uint32_t     writes;   /* statements so far that store to it */
 } BufferState;
 
-/* The function being made: the program's body, or that of a parallel loop. */
+/* The function being made: the program's body, that of a parallel loop, or a kernel. */
 typedef struct Function Function;
 struct Function {
     Function         *outer;
     LLVMValueRef      f, rt, used, params;
-    LLVMBasicBlockRef entry; /* for allocas */
-    int               base;  /* its first scope */
+    LLVMValueRef      call;      /* of a program with kernels: its kn_rt_call */
+    LLVMValueRef     *arguments; /* of a kernel: the parameters of the program, by their place; NULL: not used */
+    LLVMBasicBlockRef entry;     /* for allocas */
+    int               base;      /* its first scope */
     Cleanup          *cleanup;
     BufferState      *buffers;  /* by id */
     NameBinding      *bindings; /* hash table by name; those of the outer function are not visible */
@@ -174,11 +179,13 @@ typedef struct Gen {
     LLVMTargetDataRef    layout;
     Types                t;
     LLVMValueRef         rt_program;  /* constant */
+    const Kernel        *kernel;      /* that is made; NULL: the host's code */
     LLVMMetadataRef     *alias_scope; /* by buffer id: { its scope }, and the list of all others */
     LLVMMetadataRef     *alias_others;
     LLVMMetadataRef      nontemporal;
     bool                 streams; /* a function has non-temporal stores */
     unsigned             kind_alias, kind_noalias, kind_nontemporal, kind_invariant;
+    LLVMMetadataRef      empty; /* a node without operands */
 
     Function        *f;
     int              lanes;        /* of the vector loop around; 0: none */
@@ -337,12 +344,27 @@ Cleanup *cleanup_push(Gen *g);
 bool     cleanup_pop(Gen *g);
 void     cleanup_go_on(Gen *g, Cleanup *c);
 
+/* ---- device/: kernel.c, threads.c of the device's code, launch.c of the host's ---- */
+extern const Target ptx_target;
+void                gen_device_module(Gen *g); /* every kernel of the program */
+void                gen_thread_nest(Gen *g, const Stmt *s);
+void                gen_barrier(Gen *g, const Stmt *s);
+void                gen_kernel_scratch(Gen *g, const Stmt *s); /* an allocation in a kernel */
+LLVMValueRef        rt_kernels(Gen *g);                        /* kn_rt_kernels of the program: a constant */
+void                gen_launch(Gen *g, const Stmt *s);
+void                gen_sync(Gen *g, const Stmt *s);
+void                gen_device_scratch(Gen *g, const Stmt *s); /* an allocation of the host for kernels */
+
 /* ---- module.c ---- */
-int          produced_index(const Gen *g, const char *func);             /* its place in g->funcs, or -1 */
-void         gen_module(Gen *g);                                         /* every variant, and the entry */
-LLVMValueRef add_function(Gen *g, const char *name, LLVMTypeRef type);   /* with the attributes of g->target */
-Function    *function_begin(Gen *g, const char *name, LLVMTypeRef type); /* its first scope is open */
-void         function_end(Gen *g);                                       /* returns 0 */
+LLVMValueRef constant_global(Gen *g, LLVMValueRef value, const char *name); /* private to the module */
+void         gen_begin(Gen *g);                                             /* types, tables by id, alias scopes */
+int          produced_index(const Gen *g, const char *func);                /* its place in g->funcs, or -1 */
+void         gen_module(Gen *g);                                            /* every variant, and the entry */
+LLVMValueRef add_function(Gen *g, const char *name, LLVMTypeRef type);      /* with the attributes of g->target */
+Function    *function_begin(Gen *g, const char *name, LLVMTypeRef type);    /* its first scope is open */
+void         function_end(Gen *g);                                          /* returns 0 */
+void         function_close(Gen *g); /* what stands around it goes on; its last block has its end */
+void         add_text_attribute(Gen *g, LLVMValueRef f, const char *name, const char *value);
 LLVMValueRef rt_call(Gen *g, const char *name, LLVMTypeRef result, int count, LLVMValueRef *args);
 
 /* ---- dispatch.c ---- */

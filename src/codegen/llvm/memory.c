@@ -69,10 +69,11 @@ static bool is_strided(const Address *a, int lanes)
 
 /* ---- Wide loads ---- */
 
-/* Remembers the loads below e that wide loads could serve, so that they are seen together. */
+/* Remembers the loads below e that wide loads could serve, so that they are seen together. A thread of a kernel has no
+ * vector registers to take lanes from. */
 void collect_loads(Gen *g, const Expr *e)
 {
-    if (!g->lanes || g->mask || g->seen[e->id] == g->statement)
+    if (!g->lanes || g->mask || g->kernel || g->seen[e->id] == g->statement)
         return;
     g->seen[e->id] = g->statement;
     for (uint32_t i = 0; i < e->count; i++)
@@ -253,7 +254,7 @@ static LLVMValueRef load_lanes(Gen *g, const Expr *e, const Address *a)
         return near;
     if (!dense && can_gather_wide(g, a))
         return gather_wide(g, a);
-    if (dense || g->mask || (a->lanes && type_bits(b->type) >= 32 && has_narrow_lanes(a))) {
+    if (dense || g->mask || (a->lanes && type_bits(b->type) >= 32 && has_narrow_lanes(a) && !g->kernel)) {
         LLVMValueRef ptr = dense ? address_pointer(g, a, a->offsets[0]) : address_lanes(g, a);
         here(g);
         return masked_access(g, dense ? MASKED_LOAD : MASKED_GATHER, b, memory_type(g, b->type), NULL, ptr);
@@ -357,7 +358,7 @@ void gen_store_lanes(Gen *g, const Address *a, ShapedValue v, bool stream)
     here(g);
     if (g->mask)
         masked_access(g, dense ? MASKED_STORE : MASKED_SCATTER, b, memory_type(g, b->type), all, ptr);
-    else if (stream)
+    else if (stream && !g->kernel)
         store_stream(g, b, all, ptr);
     else
         store_element(g, b, all, ptr);

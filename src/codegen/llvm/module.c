@@ -4,6 +4,8 @@
  *     int NAME(rt, buffers, params)  { used[]; kn_rt_enter; NAME.body; kn_rt_leave }
  *     int NAME.body(rt, used, params)      the program; parallel loops are functions of their own
  *
+ * With kernels kn_rt_device_enter and kn_rt_device_leave stand around NAME.body, which is given the call of the device.
+ *
  * Of several targets a module may have some: then NAME.body.TARGET and NAME.program are shared with the modules of the
  * others (variants.c). */
 #include "codegen/llvm/llvm.h"
@@ -14,7 +16,7 @@
 
 /* ---- Constants ---- */
 
-static LLVMValueRef constant_global(Gen *g, LLVMValueRef value, const char *name)
+LLVMValueRef constant_global(Gen *g, LLVMValueRef value, const char *name)
 {
     LLVMValueRef it = LLVMAddGlobal(g->module, LLVMTypeOf(value), name);
     LLVMSetInitializer(it, value);
@@ -173,15 +175,28 @@ static void make_types(Gen *g)
     g->kind_invariant   = LLVMGetMDKindIDInContext(cx, "invariant.load", 14);
     LLVMMetadataRef one = LLVMValueAsMetadata(i32_const(g, 1));
     g->nontemporal      = LLVMMDNodeInContext2(cx, &one, 1);
+    g->empty            = LLVMMDNodeInContext2(cx, NULL, 0);
 }
 
 /* ---- The program ---- */
+
+static bool has_kernels(const Gen *g)
+{
+    return g->program->kernels.count > 0;
+}
+
+/* int NAME.body(rt, used, params), and with kernels the call of the device. */
+static LLVMTypeRef body_type(Gen *g)
+{
+    LLVMTypeRef args[4] = { g->t.ptr, g->t.ptr, g->t.ptr, g->t.ptr };
+    return LLVMFunctionType(g->t.i32, args, has_kernels(g) ? 4 : 3, false);
+}
 
 /* Of the current target; declared where another module has it. */
 static LLVMValueRef make_body(Gen *g, bool here)
 {
     char        name[512];
-    LLVMTypeRef args[3] = { g->t.ptr, g->t.ptr, g->t.ptr }, type = LLVMFunctionType(g->t.i32, args, 3, false);
+    LLVMTypeRef type = body_type(g);
     snprintf(name, sizeof name, "%.400s.body%s", g->program->name, g->suffix);
     if (!here)
         return share(add_function(g, name, type));
@@ -189,6 +204,7 @@ static LLVMValueRef make_body(Gen *g, bool here)
     f->rt       = LLVMGetParam(f->f, 0);
     f->used     = LLVMGetParam(f->f, 1);
     f->params   = LLVMGetParam(f->f, 2);
+    f->call     = has_kernels(g) ? LLVMGetParam(f->f, 3) : NULL;
     function_measure(g, g->program->body);
     gen_stmt(g, g->program->body);
     function_end(g);
@@ -198,9 +214,31 @@ static LLVMValueRef make_body(Gen *g, bool here)
 /* A call of a body in the entry's current block. */
 static LLVMValueRef call_body(Gen *g, LLVMValueRef entry, LLVMValueRef body, LLVMValueRef used)
 {
-    LLVMTypeRef args[3] = { g->t.ptr, g->t.ptr, g->t.ptr };
-    return LLVMBuildCall2(g->b, LLVMFunctionType(g->t.i32, args, 3, false), body,
+    return LLVMBuildCall2(g->b, body_type(g), body,
                           (LLVMValueRef[]){ LLVMGetParam(entry, 0), used, LLVMGetParam(entry, 2) }, 3, "");
+}
+
+/* The same, of a program with kernels: a call of the device around it, kept at `at`. Nothing is run where that cannot
+ * begin. */
+static LLVMValueRef call_with_device(Gen *g, LLVMValueRef entry, LLVMValueRef body, LLVMValueRef used, LLVMValueRef at)
+{
+    LLVMValueRef      rt = LLVMGetParam(entry, 0), given = LLVMGetParam(entry, 1);
+    LLVMBasicBlockRef begin = LLVMGetInsertBlock(g->b),
+                      run   = LLVMAppendBasicBlockInContext(g->cx, entry, "with_device"),
+                      after = LLVMAppendBasicBlockInContext(g->cx, entry, "after");
+    LLVMValueRef refused =
+        rt_call(g, "kn_rt_device_enter", g->t.i32, 5, (LLVMValueRef[]){ rt, g->rt_program, rt_kernels(g), used, at });
+    LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntEQ, refused, i32_const(g, 0), ""), run, after);
+    LLVMPositionBuilderAtEnd(g->b, run);
+    LLVMValueRef call = LLVMBuildLoad2(g->b, g->t.ptr, at, "");
+    LLVMValueRef status =
+        LLVMBuildCall2(g->b, body_type(g), body, (LLVMValueRef[]){ rt, used, LLVMGetParam(entry, 2), call }, 4, "");
+    status = rt_call(g, "kn_rt_device_leave", g->t.i32, 3, (LLVMValueRef[]){ call, given, status });
+    LLVMBuildBr(g->b, after);
+    LLVMPositionBuilderAtEnd(g->b, after);
+    LLVMValueRef result = LLVMBuildPhi(g->b, g->t.i32, "status");
+    LLVMAddIncoming(result, (LLVMValueRef[]){ refused, status }, (LLVMBasicBlockRef[]){ begin, run }, 2);
+    return result;
 }
 
 /* The variant for this CPU. */
@@ -239,12 +277,15 @@ static void make_entry(Gen *g, LLVMValueRef *bodies)
                       refuse = LLVMAppendBasicBlockInContext(g->cx, f, "refuse");
     LLVMPositionBuilderAtEnd(g->b, begin);
     LLVMValueRef used   = LLVMBuildAlloca(g->b, LLVMArrayType2(g->t.buffer, (uint64_t)(ports ? ports : 1)), "used");
-    LLVMValueRef status = rt_call(g, "kn_rt_enter", g->t.i32, 4, (LLVMValueRef[]){ rt, g->rt_program, given, used });
+    LLVMValueRef device = has_kernels(g) ? LLVMBuildAlloca(g->b, g->t.ptr, "call") : NULL;
+    LLVMValueRef status = rt_call(g, has_kernels(g) ? "kn_rt_enter_device" : "kn_rt_enter", g->t.i32, 4, (LLVMValueRef[]){ rt, g->rt_program, given, used });
     LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntEQ, status, i32_const(g, 0), ""), run, refuse);
     LLVMPositionBuilderAtEnd(g->b, refuse);
     LLVMBuildRet(g->b, status);
     LLVMPositionBuilderAtEnd(g->b, run);
-    status = choose ? call_chosen(g, f, bodies, used, choose) : call_body(g, f, bodies[0], used);
+    status = choose           ? call_chosen(g, f, bodies, used, choose)
+             : has_kernels(g) ? call_with_device(g, f, bodies[0], used, device)
+                              : call_body(g, f, bodies[0], used);
     LLVMBuildRet(g->b,
                  rt_call(g, "kn_rt_leave", g->t.i32, 5, (LLVMValueRef[]){ rt, g->rt_program, given, used, status }));
 }
@@ -267,9 +308,8 @@ static LLVMValueRef *make_bodies(Gen *g)
     return bodies;
 }
 
-void gen_module(Gen *g)
+void gen_begin(Gen *g)
 {
-    dispatch_check(g);
     const uint32_t n  = g->program->exprs->count + 1;
     g->answers        = gen_alloc(g, n * sizeof *g->answers);
     g->seen           = gen_alloc(g, n * sizeof *g->seen);
@@ -278,6 +318,12 @@ void gen_module(Gen *g)
     g->scopes         = gen_alloc(g, (size_t)g->scope_capacity * sizeof *g->scopes);
     make_types(g);
     make_alias_scopes(g);
+}
+
+void gen_module(Gen *g)
+{
+    dispatch_check(g);
+    gen_begin(g);
     g->rt_program = g->first == 0 ? make_rt_program(g) : declare_rt_program(g);
     if (!is_whole(g))
         share(g->rt_program);

@@ -68,6 +68,8 @@ static void capture_stmt(void *user, const Stmt *s)
             capture_buffer(c, s->store.places[i].buffer);
     if (s->kind == STMT_PREFETCH)
         capture_buffer(c, s->prefetch.buffer);
+    if (s->kind == STMT_SYNC)
+        capture_buffer(c, s->sync.buffer);
     if (s->kind == STMT_STAGE) {
         capture_buffer(c, s->stage->output.buffer);
         for (int i = 0; i < s->stage->count; i++)
@@ -89,18 +91,23 @@ static Captured capture(Gen *g, const Stmt *body)
     return c;
 }
 
-/* The closure: the ports, the parameters, then the names, then address and largest index of each buffer. */
+/* The closure: the ports, the parameters, the call of the device, then the names, then address and largest index of
+ * each buffer and, if kernels use it, the address of its kn_buffer. */
 static LLVMTypeRef closure_type(Gen *g, const Captured *c)
 {
-    LLVMTypeRef *types = gen_alloc(g, (size_t)(2 + c->name_count + 2 * c->buffer_count) * sizeof *types);
+    LLVMTypeRef *types = gen_alloc(g, (size_t)(3 + c->name_count + 3 * c->buffer_count) * sizeof *types);
     unsigned     n     = 0;
     types[n++]         = g->t.ptr;
     types[n++]         = g->t.ptr;
+    if (g->f->call)
+        types[n++] = g->t.ptr;
     for (int i = 0; i < c->name_count; i++)
         types[n++] = LLVMTypeOf(c->names[i].value.v);
     for (int i = 0; i < c->buffer_count; i++) {
         types[n++] = g->t.ptr;
         types[n++] = g->t.i64;
+        if (g->f->buffers[c->buffers[i]->id].on_device)
+            types[n++] = g->t.ptr;
     }
     return LLVMStructTypeInContext(g->cx, types, n, false);
 }
@@ -118,6 +125,8 @@ static LLVMValueRef make_closure(Gen *g, const Captured *c, LLVMTypeRef type)
     unsigned n = 0;
     LLVMBuildStore(g->b, g->f->used, closure_field(g, type, closure, n++));
     LLVMBuildStore(g->b, g->f->params, closure_field(g, type, closure, n++));
+    if (g->f->call)
+        LLVMBuildStore(g->b, g->f->call, closure_field(g, type, closure, n++));
     for (int i = 0; i < c->name_count; i++) {
         if (c->names[i].value.shape != UNIFORM)
             gen_fail(g, "a parallel loop stands inside a vector loop");
@@ -127,6 +136,8 @@ static LLVMValueRef make_closure(Gen *g, const Captured *c, LLVMTypeRef type)
         const BufferState *state = &g->f->buffers[c->buffers[i]->id];
         LLVMBuildStore(g->b, state->base, closure_field(g, type, closure, n++));
         LLVMBuildStore(g->b, state->high, closure_field(g, type, closure, n++));
+        if (state->on_device)
+            LLVMBuildStore(g->b, state->on_device, closure_field(g, type, closure, n++));
     }
     return closure;
 }
@@ -137,6 +148,8 @@ static void open_closure(Gen *g, const Captured *c, LLVMTypeRef type, LLVMValueR
     unsigned n   = 0;
     g->f->used   = LLVMBuildLoad2(g->b, g->t.ptr, closure_field(g, type, closure, n++), "used");
     g->f->params = LLVMBuildLoad2(g->b, g->t.ptr, closure_field(g, type, closure, n++), "params");
+    if (g->f->outer->call)
+        g->f->call = LLVMBuildLoad2(g->b, g->t.ptr, closure_field(g, type, closure, n++), "call");
     for (int i = 0; i < c->name_count; i++) {
         const NameBinding *b  = &c->names[i];
         LLVMValueRef       at = closure_field(g, type, closure, n++);
@@ -152,6 +165,9 @@ static void open_closure(Gen *g, const Captured *c, LLVMTypeRef type, LLVMValueR
                                               .high     = high,
                                               .level    = g->f->base,
                                               .elements = g->f->outer->buffers[b->id].elements };
+        if (g->f->outer->buffers[b->id].on_device)
+            g->f->buffers[b->id].on_device =
+                LLVMBuildLoad2(g->b, g->t.ptr, closure_field(g, type, closure, n++), b->name);
     }
 }
 

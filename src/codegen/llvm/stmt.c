@@ -2,6 +2,7 @@
 /* Statements: control flow, allocations, checks. A varying `if` becomes a mask around what it holds, behind a branch
  * that is taken if any lane takes part. */
 #include "codegen/llvm/llvm.h"
+#include "ir/fields.h"
 
 #include <string.h>
 
@@ -36,15 +37,15 @@ static void gen_let(Gen *g, const Stmt *s)
     scope_pop(g);
 }
 
-/* A bound as i64, where the bound itself is computed. */
-static LLVMValueRef bound64(Gen *g, const Expr *e, int *level)
+/* A bound in the type that the loop counts in, where the bound itself is computed. */
+static LLVMValueRef bound_as(Gen *g, const Expr *e, LLVMTypeRef type, int *level)
 {
     const ShapedValue v = gen_expr(g, e);
     if (v.shape != UNIFORM)
         gen_fail(g, "a loop inside a vector loop has bounds that differ from lane to lane");
     *level = *level > v.level ? *level : v.level;
     at_level(g, v.level);
-    return e->type == KN_I64 ? v.v : LLVMBuildSExt(g->b, v.v, g->t.i64, "");
+    return LLVMTypeOf(v.v) == type ? v.v : LLVMBuildSExt(g->b, v.v, type, "");
 }
 
 /* What stands in a loop, but not in another serial loop: the lanes of its vectors, and the constant factors of its
@@ -89,36 +90,39 @@ static int64_t counting_step(Gen *g, const Stmt *s)
     return m.factors && m.lanes ? (int64_t)(all & (0 - all)) : 1;
 }
 
-/* if (0 < extent) { i = min; do { body } while (++i < min + extent) }, counted in 64 bits and multiples of `step`.
- * (That the addition does not wrap is not said: LLVM would then compare what was before it, and keep both.) */
+/* if (0 < extent) { i = min; do { body } while (++i < min + extent) }, counted in multiples of `step` and in 64 bits,
+ * as addresses are; in a kernel by one and in the type of the bounds, because registers have 32 bits. (That the
+ * addition does not wrap is not said: LLVM would then compare what was before it, and keep both.) */
 static void gen_serial(Gen *g, const Stmt *s)
 {
     statement_begin(g);
-    const int64_t step  = counting_step(g, s);
-    int           level = g->f->base;
-    LLVMValueRef  first = bound64(g, s->loop.min, &level), extent = bound64(g, s->loop.extent, &level);
+    const bool    wide_bounds = s->loop.min->type == KN_I64 || s->loop.extent->type == KN_I64;
+    LLVMTypeRef   type        = g->kernel && !wide_bounds ? g->t.i32 : g->t.i64;
+    const int64_t step        = g->kernel ? 1 : counting_step(g, s);
+    int           level       = g->f->base;
+    LLVMValueRef  first = bound_as(g, s->loop.min, type, &level), extent = bound_as(g, s->loop.extent, type, &level);
     at_level(g, level);
-    LLVMValueRef end       = LLVMBuildMul(g->b, LLVMBuildAdd(g->b, first, extent, ""), i64_const(g, step), "");
-    first                  = LLVMBuildMul(g->b, first, i64_const(g, step), "");
+    LLVMValueRef end       = LLVMBuildMul(g->b, LLVMBuildAdd(g->b, first, extent, ""), int_like(type, step), "");
+    first                  = LLVMBuildMul(g->b, first, int_like(type, step), "");
     LLVMBasicBlockRef body = block_new(g, s->loop.name), after = block_new(g, "after");
     here(g);
     LLVMBasicBlockRef before = LLVMGetInsertBlock(g->b);
-    LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSGT, extent, i64_const(g, 0), ""), body, after);
+    LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSGT, extent, int_like(type, 0), ""), body, after);
     scope_push(g, body);
     here(g);
-    LLVMValueRef i    = LLVMBuildPhi(g->b, g->t.i64, s->loop.name);
+    LLVMValueRef i    = LLVMBuildPhi(g->b, type, s->loop.name);
     LLVMValueRef wide = step > 1 ? LLVMBuildExactSDiv(g->b, i, i64_const(g, step), "") : i;
     ShapedValue  v    = { .v = wide, .shape = UNIFORM, .level = g->depth, .named = g->depth, .pure = true };
-    if (s->loop.min->type != KN_I64)
+    if (s->loop.min->type != KN_I64 && type == g->t.i64)
         v.v = LLVMBuildTrunc(g->b, wide, g->t.i32, "");
     NameBinding *b = bind(g, s->loop.name, v, true);
-    b->wide        = wide;
+    b->wide        = type == g->t.i64 ? wide : NULL;
     b->scaled      = step > 1 ? i : NULL;
     b->scale       = step;
     gen_stmt(g, s->loop.body);
     unbind(g, s->loop.name);
     here(g);
-    LLVMValueRef      next = LLVMBuildAdd(g->b, i, i64_const(g, step), "");
+    LLVMValueRef      next = LLVMBuildAdd(g->b, i, int_like(type, step), "");
     LLVMBasicBlockRef last = LLVMGetInsertBlock(g->b);
     LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, next, end, ""), body, after);
     LLVMAddIncoming(i, (LLVMValueRef[]){ first, next }, (LLVMBasicBlockRef[]){ before, last }, 2);
@@ -162,7 +166,9 @@ static void gen_for(Gen *g, const Stmt *s)
 {
     if (s->loop.kind == LOOP_VECTOR)
         gen_vector(g, s);
-    else if (s->loop.kind == LOOP_PARALLEL && !g->lanes)
+    else if (loop_table[s->loop.kind].thread)
+        gen_thread_nest(g, s);
+    else if (s->loop.kind == LOOP_PARALLEL && !g->lanes && !g->kernel)
         gen_parallel(g, s);
     else
         gen_serial(g, s);
@@ -318,6 +324,10 @@ static void gen_alloc_stmt(Gen *g, const Stmt *s)
     BufferState  *state = &g->f->buffers[b->id];
     if (g->lanes)
         gen_fail(g, "`%s` is allocated inside a vector loop", b->name);
+    if (b->memory == MEMORY_GLOBAL) {
+        gen_device_scratch(g, s);
+        return;
+    }
     statement_begin(g);
     LLVMValueRef count = gen_uniform(g, s->alloc.count);
     LLVMValueRef at    = alloc_on_stack(g, b, s->alloc.count);
@@ -394,7 +404,7 @@ static void produced(Gen *g, const Stmt *body)
 /* With `profile`, between enter and leave, whichever way it ends. */
 static void gen_produce(Gen *g, const Stmt *s)
 {
-    const int func = g->options->profile && !g->lanes ? produced_index(g, s->produce.func) : -1;
+    const int func = g->options->profile && !g->lanes && !g->kernel ? produced_index(g, s->produce.func) : -1;
     if (func < 0) {
         produced(g, s->produce.body);
         return;
@@ -417,6 +427,11 @@ static void gen_stage_stmt(Gen *g, const Stmt *s)
     gen_stage(g, s->stage);
 }
 
+static void gen_nothing(Gen *g, const Stmt *s)
+{
+    (void)g, (void)s;
+}
+
 /* clang-format off */
 static GenStmt *const stmt_table[STMT_COUNT] = {
     [STMT_LET] = gen_let, [STMT_FOR] = gen_for, [STMT_BLOCK] = gen_block, [STMT_IF] = gen_if,
@@ -424,6 +439,14 @@ static GenStmt *const stmt_table[STMT_COUNT] = {
     [STMT_PROVIDE] = NULL, [STMT_REALIZE] = NULL, [STMT_STORE] = gen_store, [STMT_ALLOC] = gen_alloc_stmt,
     [STMT_NEED] = gen_need,
     [STMT_CHECK] = gen_check, [STMT_STAGE] = gen_stage_stmt, [STMT_PREFETCH] = gen_prefetch,
+    [STMT_KERNEL] = gen_launch, [STMT_SYNC] = gen_sync,
+};
+
+/* In a kernel. */
+static GenStmt *const kernel_table[STMT_COUNT] = {
+    [STMT_LET] = gen_let, [STMT_FOR] = gen_for, [STMT_BLOCK] = gen_block, [STMT_IF] = gen_if,
+    [STMT_PRODUCE] = gen_produce, [STMT_STORE] = gen_store, [STMT_ALLOC] = gen_kernel_scratch,
+    [STMT_PREFETCH] = gen_nothing, [STMT_BARRIER] = gen_barrier,
 };
 /* clang-format on */
 
@@ -431,7 +454,10 @@ void gen_stmt(Gen *g, const Stmt *s)
 {
     if (!s)
         return;
-    if (!stmt_table[s->kind])
+    GenStmt *gen = (g->kernel ? kernel_table : stmt_table)[s->kind];
+    if (!gen && g->kernel)
+        gen_fail(g, "`%s` cannot stand in the kernel %s", stmt_records[s->kind].name, g->kernel->stmt->kernel.name);
+    if (!gen)
         gen_fail(g, "the program reached the backend before it was flattened");
-    stmt_table[s->kind](g, s);
+    gen(g, s);
 }

@@ -42,7 +42,7 @@ static int column_count(const Gen *g, const Buffer *b)
 bool is_column(const Gen *g, const Address *a)
 {
     const int count = column_count(g, a->buffer);
-    return a->buffer->kind == BUFFER_SCRATCH && !g->f->buffers[a->buffer->id].tile && !g->mask &&
+    return a->buffer->kind == BUFFER_SCRATCH && !g->kernel && !g->f->buffers[a->buffer->id].tile && !g->mask &&
            !(g->lanes & (g->lanes - 1)) && count > 1 && lane_step(a, g->lanes);
 }
 

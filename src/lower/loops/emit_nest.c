@@ -210,6 +210,10 @@ static const Stmt *open_guarded(Build *b, LoopNest *n, int i, const PlanStep *s,
 {
     Lower      *lw     = b->lw;
     const Expr *extent = nest_find(n, s->whole)->extent, *factor = x_int(lw, s->factor);
+    if (lw->gpu && s->tail == TAIL_PREDICATE) { /* interior blocks lose the guards (passes/interior.c) */
+        n->modes[index] = SPLIT_GUARD;
+        return open_plain(b, n, i);
+    }
     const Expr *whole = simplify(
         lw->simplifier, x_le(lw, x_op(lw, EX_MUL, x_add(lw, x_var(b->lw, s->outer), x_int(lw, 1)), factor), extent));
     LoopNest rest   = nest_copy(b, n);

@@ -72,9 +72,10 @@ static Func *make_port(Build *b, const Func *f)
     return p;
 }
 
-/* The schedule of the copy: rows of vectors. */
+/* The schedule of the copy: rows of vectors; on a device a thread for each element, blocks along three dimensions. */
 static PlanDef *copy_def(Build *b, const Func *port)
 {
+    enum { COPY_THREADS = 128 };
     Lower   *lw     = b->lw;
     PlanDef *def    = ARENA_NEW(lw->arena, PlanDef);
     def->func       = port;
@@ -84,20 +85,22 @@ static PlanDef *copy_def(Build *b, const Func *port)
     def->loops      = ARENA_ARRAY(lw->arena, PlanLoop, (size_t)port->rank + 1);
     def->steps      = ARENA_ARRAY(lw->arena, PlanStep, 1);
     for (int d = port->rank - 1; d > 0; d--)
-        def->loops[port->rank - 1 - d] = (PlanLoop){ .name = port->args[d], .var = port->args[d], .kind = LOOP_SERIAL };
+        def->loops[port->rank - 1 - d] = (PlanLoop){ .name = port->args[d],
+                                                     .var  = port->args[d],
+                                                     .kind = lw->gpu && d <= 2 ? LOOP_BLOCK : LOOP_SERIAL };
     if (!port->rank)
         return def;
     const char *outer          = intern(lw->cx, arena_printf(lw->arena, "%s.outer", port->args[0])),
                *inner          = intern(lw->cx, arena_printf(lw->arena, "%s.lanes", port->args[0]));
-    const int lanes            = lw->vector_bits / (8 * (int)kn_type_size(port->types[0]));
-    def->loops[port->rank - 1] = (PlanLoop){ .name = outer, .var = outer, .kind = LOOP_SERIAL };
-    def->loops[port->rank]     = (PlanLoop){ .name = inner, .var = inner, .kind = LOOP_VECTOR };
+    const int lanes            = lw->gpu ? COPY_THREADS : lw->vector_bits / (8 * (int)kn_type_size(port->types[0]));
+    def->loops[port->rank - 1] = (PlanLoop){ .name = outer, .var = outer, .kind = lw->gpu ? LOOP_BLOCK : LOOP_SERIAL };
+    def->loops[port->rank]     = (PlanLoop){ .name = inner, .var = inner, .kind = lw->gpu ? LOOP_THREAD : LOOP_VECTOR };
     def->steps[0]              = (PlanStep){ .kind   = STEP_SPLIT,
                                              .whole  = port->args[0],
                                              .outer  = outer,
                                              .inner  = inner,
                                              .factor = lanes,
-                                             .tail   = TAIL_SHIFT_INWARD };
+                                             .tail   = lw->gpu ? TAIL_GUARD : TAIL_SHIFT_INWARD };
     return def;
 }
 

@@ -8,17 +8,18 @@
  *         proved, and a condition inside for the rest. What no thread loop is around is done by one thread.
  *         Scratch of a block is shared, scratch of a thread its own, scratch of the host that a kernel uses global.
  * Holds   a block or thread loop that has no place in that form (its bounds differ between threads, something is
- *         computed between it and the next, it is inside another's threads) is serial: it means the same.
+ *         computed between it and the next, it is inside another's threads) is serial: it means the same. A lane loop
+ *         that may have more iterations than a warp lanes is a thread loop.
  * From    Ragan-Kelley et al. 2013, section 4.6. */
 #include "ir/kernel.h"
 #include "lower/bounds/index_expr.h"
+#include "lower/passes/kernel_sizes.h"
 #include "lower/passes/pass_tools.h"
 
 enum {
-    MOST_THREADS         = 1024,    /* of a block, on every device */
-    DEFAULT_THREADS      = 128,     /* along x, where no extent says how many */
-    MOST_CONSTANT        = 1 << 16, /* extents of thread loops above that are expressions */
-    MOST_THREAD_ELEMENTS = 1 << 14  /* of scratch of one thread */
+    MOST_THREADS         = 1024,   /* of a block, on every device */
+    DEFAULT_THREADS      = 128,    /* along x, where no extent says how many */
+    MOST_THREAD_ELEMENTS = 1 << 14 /* of scratch of one thread */
 };
 
 typedef VEC(const Stmt *) StmtList;
@@ -26,13 +27,15 @@ typedef VEC(const Stmt *) StmtList;
 typedef struct KernelCut {
     Lower      *lw;
     Simplifier *known;
-    const char *producing; /* the function that is computed here */
+    const char *producing; /* the function that is computed here, */
+    int         update;    /* and which definition of it */
     int         count;     /* of kernels so far */
     int         threads[GPU_AXES];
     bool        lanes;
-    bool        any_constant; /* a thread loop of this kernel has a constant extent */
+    bool        any_constant; /* a thread nest of this kernel has constant extents */
     bool        thread;       /* inside a thread nest */
-    VEC(const Stmt *) lets;   /* of the block, around what is looked at */
+    int64_t     shared;       /* bytes of its shared memory */
+    KernelSizes sizes;
 } KernelCut;
 
 static const Stmt *cut_host(void *user, const Stmt *s);
@@ -88,6 +91,7 @@ typedef struct Nest {
     bool       thread; /* of threads, else of blocks */
     int        count;
     struct {
+        const Stmt *loop; /* as it was */
         const char *name;
         LoopKind    kind;
         const Expr *extent;
@@ -140,61 +144,11 @@ static const Stmt *next_loop(const Nest *n, const Stmt *s)
     return s && (n->thread ? is_thread_loop(s) : is_block_loop(s)) ? s : NULL;
 }
 
-/* A minimum that is added, or a maximum that is subtracted, in a sum; NULL: there is none. */
-static const Expr *find_extreme(const Expr *e, bool added)
-{
-    const Expr *found = NULL;
-    if (e->op == (added ? EX_MIN : EX_MAX))
-        return e;
-    if (e->op == EX_ADD || e->op == EX_SUB) {
-        found = find_extreme(e->args[0], added);
-        found = found ? found : find_extreme(e->args[1], added == (e->op == EX_ADD));
-    }
-    return found;
-}
-
-typedef struct Replace {
-    const Expr *what, *by;
-} Replace;
-
-static const Expr *replace_node(void *user, const Expr *e)
-{
-    const Replace *r = user;
-    return e == r->what ? r->by : e;
-}
-
-/* An upper bound of a sum. In place of a minimum that is added each of its operands is tried: of
- * min(end, first + 31) - first the second. */
-static int64_t upper_bound(KernelCut *k, const Expr *e, int depth)
-{
-    int64_t lo, hi;
-    e = simplify(k->known, e);
-    simplifier_bounds(k->known, e, &lo, &hi);
-    const Expr *extreme = depth ? find_extreme(e, true) : NULL;
-    for (int i = 0; extreme && i < 2; i++) {
-        Replace       r    = { extreme, extreme->args[i] };
-        const int64_t part = upper_bound(k, expr_rewrite(k->lw->exprs, e, replace_node, &r), depth - 1);
-        hi                 = part < hi ? part : hi;
-    }
-    return hi;
-}
-
-/* The largest number that an extent can be; -1: no small one is known. Lets are opened one after another, the innermost
- * first: after each, what both ends of a box have in common cancels. */
+/* The largest number that an extent can be; -1: no small one is known. */
 static int64_t most_of(const Nest *n, const Expr *extent)
 {
-    enum { DEPTH = 4 };
-    KernelCut  *k    = n->k;
-    const Expr *open = expr_substitute(k->lw->exprs, extent, (int)n->names.count, n->names.at, n->values.at);
-    int64_t     most = upper_bound(k, open, DEPTH);
-    for (size_t i = k->lets.count; i-- > 0 && most > MOST_CONSTANT;) {
-        const Stmt   *let  = k->lets.at[i];
-        const Expr   *next = expr_substitute(k->lw->exprs, open, 1, &let->let.name, &let->let.value);
-        const int64_t hi   = next == open ? most : upper_bound(k, next, DEPTH);
-        most               = hi < most ? hi : most;
-        open               = next;
-    }
-    return most <= MOST_CONSTANT ? most : -1;
+    return most_extent(&n->k->sizes,
+                       expr_substitute(n->k->lw->exprs, extent, (int)n->names.count, n->names.at, n->values.at));
 }
 
 static const char *index_name(KernelCut *k, const Stmt *loop)
@@ -218,17 +172,24 @@ static bool take_loop(Nest *n, const Stmt *loop)
         const Expr *constant = expr_int(lw->exprs, type, most > 0 ? most : 1);
         const bool  whole    = loop->loop.extent == constant;
         extent               = constant;
-        k->any_constant      = true;
         if (!whole)
             vec_push(lw->arena, &n->around,
                      stmt_if(lw->arena, expr_binary(lw->exprs, EX_LT, KN_BOOL, index, loop->loop.extent), loop, NULL));
     }
     push_shell(n, stmt_let(lw->arena, loop->loop.name, index_add(lw->exprs, loop->loop.min, index), loop));
+    n->loops[n->count].loop   = loop;
     n->loops[n->count].name   = name;
     n->loops[n->count].kind   = loop->loop.kind;
     n->loops[n->count].extent = extent;
     n->count++;
     return true;
+}
+
+/* Are the iterations of loop i lanes of one warp? */
+static bool is_warp(const Nest *n, int i)
+{
+    int64_t extent;
+    return i == n->count - 1 && expr_is_int(n->loops[i].extent, &extent) && extent <= GPU_WARP;
 }
 
 static Nest nest_take(KernelCut *k, const Stmt *s, bool thread)
@@ -245,6 +206,9 @@ static Nest nest_take(KernelCut *k, const Stmt *s, bool thread)
         }
         n.rest = loop->loop.body;
     }
+    for (int i = 0; i < n.count; i++)
+        if (n.loops[i].kind == LOOP_LANE && !is_warp(&n, i))
+            n.loops[i].kind = LOOP_THREAD;
     return n;
 }
 
@@ -302,15 +266,48 @@ static void refuse_size(KernelCut *k, const Buffer *b)
 
 static const Stmt *cut_alloc(KernelCut *k, const Stmt *s, const StmtMap *m)
 {
-    Buffer *b = k->lw->program->buffers.at[s->alloc.buffer->id];
-    int64_t count;
-    if (!expr_is_int(simplify(k->known, s->alloc.count), &count) || (k->thread && count > MOST_THREAD_ELEMENTS)) {
+    Buffer       *b     = k->lw->program->buffers.at[s->alloc.buffer->id];
+    const int64_t count = most_elements(&k->sizes, s->alloc.count);
+    if (count < 0 || (k->thread && count > MOST_THREAD_ELEMENTS)) {
         refuse_size(k, b);
+        return NULL;
+    }
+    const Memory wrong = k->thread ? MEMORY_SHARED : MEMORY_GLOBAL;
+    if (b->memory == wrong || b->memory == MEMORY_GLOBAL) {
+        diag_error(k->lw->cx, place_of(k, b->func),
+                   wrong == MEMORY_SHARED ? "compute it in the blocks" : "compute it at root",
+                   "`%s` is computed in a %s: it cannot be in %s memory", b->func ? b->func : b->name,
+                   k->thread ? "thread" : "block", memory_table[b->memory].name);
         return NULL;
     }
     if (b->memory != MEMORY_REGISTER)
         b->memory = k->thread ? MEMORY_STACK : MEMORY_SHARED;
-    return stmt_map(m, s);
+    if (b->memory == MEMORY_SHARED)
+        k->shared += count * (int64_t)kn_type_size(b->type);
+    if (k->shared > GPU_SHARED_BYTES) {
+        diag_error(k->lw->cx, place_of(k, b->func), "smaller tiles, or compute it at root",
+                   "with `%s` a block has %lld bytes of shared memory, and a device has %d",
+                   b->func ? b->func : b->name, (long long)k->shared, GPU_SHARED_BYTES);
+        return NULL;
+    }
+    const Stmt *body = m->stmt(m->user, s->alloc.body);
+    if (!body)
+        return NULL;
+    Stmt *alloc        = ARENA_NEW(k->lw->arena, Stmt);
+    *alloc             = *s;
+    alloc->alloc.count = expr_int(k->lw->exprs, KN_I64, count > 0 ? count : 1);
+    alloc->alloc.body  = body;
+    return alloc;
+}
+
+/* What is inside a let, whose value sizes may depend on. */
+static const Stmt *map_let(KernelCut *k, const Stmt *s, const StmtMap *m)
+{
+    const size_t outer = k->sizes.lets.count;
+    vec_push(k->lw->arena, &k->sizes.lets, s);
+    s                   = stmt_map(m, s);
+    k->sizes.lets.count = outer;
+    return s;
 }
 
 /* What one thread does: all loops that are left are its own. */
@@ -322,8 +319,9 @@ static const Stmt *cut_thread(void *user, const Stmt *s)
         return NULL;
     if (s->kind == STMT_ALLOC)
         return cut_alloc(k, s, &m);
-    s = stmt_map(&m, s);
-    return s && s->kind == STMT_FOR && s->loop.kind != LOOP_VECTOR ? loop_as(k->lw->arena, s, LOOP_SERIAL) : s;
+    s              = s->kind == STMT_LET ? map_let(k, s, &m) : stmt_map(&m, s);
+    const bool own = s && (s->kind != STMT_FOR || loop_table[s->loop.kind].constant); /* vectors, copies */
+    return own || !s ? s : loop_as(k->lw->arena, s, LOOP_SERIAL);
 }
 
 static const Stmt *thread_body(KernelCut *k, const Stmt *s)
@@ -334,15 +332,30 @@ static const Stmt *thread_body(KernelCut *k, const Stmt *s)
     return s;
 }
 
+/* The lets of a nest are around what is in it. */
+static void push_lets(KernelCut *k, const Nest *n)
+{
+    for (size_t i = 0; i < n->around.count; i++)
+        if (n->around.at[i]->kind == STMT_LET)
+            vec_push(k->lw->arena, &k->sizes.lets, n->around.at[i]);
+}
+
+/* The block has the threads of its last nest with constant extents: that of the function whose blocks they are. */
 static void note_threads(KernelCut *k, const Nest *n)
 {
-    int64_t extent;
-    for (int i = 0; i < n->count; i++) {
-        const int axis = n->count - 1 - i;
+    int     threads[GPU_AXES] = { 1, 1, 1 };
+    int64_t extent, all = 1;
+    for (int i = 0; i < n->count; i++)
         k->lanes |= n->loops[i].kind == LOOP_LANE;
-        if (expr_is_int(n->loops[i].extent, &extent) && extent > k->threads[axis])
-            k->threads[axis] = (int)(extent < MOST_THREADS ? extent : MOST_THREADS);
+    for (int i = 0; i < n->count; i++) {
+        if (!expr_is_int(n->loops[i].extent, &extent))
+            return;
+        threads[n->count - 1 - i] = (int)(extent < MOST_THREADS ? extent : MOST_THREADS);
+        all *= extent;
     }
+    if (all > 1 && (all <= MOST_THREADS || !k->any_constant))
+        memcpy(k->threads, threads, sizeof threads);
+    k->any_constant |= all > 1;
 }
 
 static const Stmt *cut_nest(KernelCut *k, const Stmt *s)
@@ -351,7 +364,11 @@ static const Stmt *cut_nest(KernelCut *k, const Stmt *s)
     if (!n.count) /* its extent differs between threads: no loop of this nest has a place */
         return cut_block(k, loop_as(k->lw->arena, s, LOOP_SERIAL));
     note_threads(k, &n);
-    return with_loops(&n, with_shell(&n, thread_body(k, n.rest)));
+    const size_t outer = k->sizes.lets.count;
+    push_lets(k, &n);
+    const Stmt *body    = thread_body(k, n.rest);
+    k->sizes.lets.count = outer;
+    return with_loops(&n, with_shell(&n, body));
 }
 
 /* Done by one thread. */
@@ -379,18 +396,29 @@ static const Stmt *cut_block(void *user, const Stmt *s)
         return cut_nest(k, s);
     if (s->kind == STMT_ALLOC)
         return cut_alloc(k, s, &m);
-    const size_t lets = k->lets.count;
-    if (s->kind == STMT_LET)
-        vec_push(k->lw->arena, &k->lets, s);
-    s             = stmt_map(&m, s);
-    k->lets.count = lets;
+    s = s->kind == STMT_LET ? map_let(k, s, &m) : stmt_map(&m, s);
     return s && s->kind == STMT_FOR && !loop_table[s->loop.kind].thread ? loop_as(k->lw->arena, s, LOOP_SERIAL) : s;
 }
 
-/* Threads of the block: as many as the widest nest along each axis, but no more than a device takes. */
-static void fit_threads(KernelCut *k)
+/* The definition whose kernel this is; NULL: it is none of the plan's. */
+static const PlanDef *definition(const KernelCut *k)
+{
+    for (int i = 0; k->producing && i < k->lw->plan->func_count; i++)
+        if (!strcmp(k->lw->plan->funcs[i].func->name, k->producing))
+            return &k->lw->plan->funcs[i].defs[k->update + 1];
+    return NULL;
+}
+
+/* The threads that the schedule asks for. Else no more than a device takes. */
+static void fit_threads(KernelCut *k, int asked)
 {
     int *t = k->threads;
+    if (asked && t[0] * t[1] * t[2] != asked) {
+        t[0] = k->lanes ? GPU_WARP : asked;
+        t[1] = k->lanes && asked > GPU_WARP ? asked / GPU_WARP : 1;
+        t[2] = 1;
+        return;
+    }
     if (!k->any_constant)
         t[0] = DEFAULT_THREADS;
     if (k->lanes)
@@ -418,21 +446,31 @@ static const Stmt *cut_kernel(KernelCut *k, const Stmt *s)
     for (int i = 0; i < GPU_AXES; i++)
         k->threads[i] = 1;
     k->lanes = k->any_constant = false;
-    const Nest n               = nest_take(k, s, false);
-    k->lets.count              = 0;
-    for (size_t i = 0; i < n.around.count; i++)
-        if (n.around.at[i]->kind == STMT_LET)
-            vec_push(k->lw->arena, &k->lets, n.around.at[i]);
+    k->shared                  = 0;
+    const Nest   n             = nest_take(k, s, false);
+    const size_t outer         = k->sizes.lets.count;
+    push_lets(k, &n);
+    for (int i = 0; i < n.count; i++) { /* both names have one range */
+        const Stmt *loop = n.loops[i].loop;
+        simplifier_push_range(k->known, loop->loop.name, loop->loop.min, loop_last(k->lw, loop));
+        simplifier_push_range(k->known, n.loops[i].name, x_int(k->lw, 0),
+                              x_sub(k->lw, n.loops[i].extent, x_int(k->lw, 1)));
+    }
     const Stmt *body = with_loops(&n, with_shell(&n, cut_block(k, n.rest)));
+    for (int i = 0; i < 2 * n.count; i++)
+        simplifier_pop(k->known);
+    k->sizes.lets.count = outer;
     if (!body)
         return NULL;
-    fit_threads(k);
+    const PlanDef *def = definition(k);
+    fit_threads(k, def ? def->threads : 0);
     Stmt *kernel             = ARENA_NEW(k->lw->arena, Stmt);
     kernel->kind             = STMT_KERNEL;
     kernel->kernel.name      = kernel_name(k);
     kernel->kernel.threads_x = k->threads[0];
     kernel->kernel.threads_y = k->threads[1];
     kernel->kernel.threads_z = k->threads[2];
+    kernel->kernel.resident  = def ? def->resident : 0;
     kernel->kernel.body      = body;
     return kernel;
 }
@@ -446,9 +484,13 @@ static const Stmt *cut_host(void *user, const Stmt *s)
     const char   *outer = k->producing;
     if (is_block_loop(s) || is_thread_loop(s))
         return cut_kernel(k, s);
-    if (s->kind == STMT_PRODUCE)
+    if (s->kind == STMT_PRODUCE) {
         k->producing = s->produce.func;
-    s            = stmt_map(&m, s);
+        k->update    = s->produce.update;
+    }
+    if (s->kind == STMT_ALLOC && memory_table[s->alloc.buffer->memory].device) /* unless a kernel turns out to use it */
+        k->lw->program->buffers.at[s->alloc.buffer->id]->memory = MEMORY_AUTO;
+    s            = s->kind == STMT_LET ? map_let(k, s, &m) : stmt_map(&m, s);
     k->producing = outer;
     return s;
 }
@@ -469,7 +511,7 @@ const Stmt *lower_kernels(Lower *lw, const Stmt *s)
 {
     if (!s)
         return NULL;
-    KernelCut k       = { .lw = lw, .known = lw->simplifier };
+    KernelCut k       = { .lw = lw, .known = lw->simplifier, .sizes = { .lw = lw, .known = lw->simplifier } };
     lw->program->body = cut_host(&k, s);
     find_global(lw->program);
     return lw->program->body;

@@ -7,6 +7,7 @@ static const ArchCode plain_code;
 static const ArchCode *const code_table[ARCH_COUNT] = {
     [ARCH_X86_64]  = &x86_code,
     [ARCH_AARCH64] = &arm_code,
+    [ARCH_NVPTX]   = &ptx_code,
     [ARCH_OTHER]   = &plain_code,
 };
 

@@ -18,7 +18,7 @@ typedef struct ArchCode {
     LLVMValueRef (*choose_variant)(Gen *g, LLVMValueRef f);
 } ArchCode;
 
-extern const ArchCode x86_code, arm_code;
+extern const ArchCode x86_code, arm_code, ptx_code;
 
 /* ---- x86_lookup.c ---- */
 bool         x86_can_look_up(const Gen *g, const Address *a);

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* Kernels as OpenCL C 1.2.
+ *
+ * Takes   a program whose kernels were found (ir/kernel.h).
+ * Gives   a file with a function for each kernel. Block loops are get_group_id, thread loops get_local_id. What the
+ *         kernel takes, in order:
+ *             of each buffer B   __global T *B_mem, int64_t B_first    element i is B_mem[B_first + i]
+ *             each value         its type; a bool is a uint8_t, f16 and bf16 are their bits
+ * Holds   numbers are computed by the same text as in C (c_op.c), and so have the same bits. A division or square root
+ *         of f32 needs the option -cl-fp32-correctly-rounded-divide-sqrt for that, on devices that have it: the runtime
+ *         asks, and gives -cl-std=CL1.2 too. */
+#include "codegen/c/c.h"
+
+static const char axis_letters[] = "xyz";
+
+/* ---- What the host knows ---- */
+
+/* Host names are bound with what is known of them: whether they are made of data, and their range. */
+static void note_host_names(void *user, const Stmt *s)
+{
+    CGen *g = user;
+    if (s->kind == STMT_KERNEL)
+        return;
+    if (s->kind == STMT_LET) {
+        const CBinding *before = c_binding(g, s->let.name);
+        c_statement(g);
+        const kn_type type = s->let.value->type;
+        const bool    data = !c_is_named_coordinate(g, s->let.value) || (before && before->data);
+        CRange        all  = c_type_range(type);
+        if (!data && type == KN_I32)
+            all = (CRange){ -MOST_COORDINATE, MOST_COORDINATE };
+        c_bind(g, s->let.name, type, (CValue){ 0 }, all)->data = data;
+    }
+    if (s->kind == STMT_FOR)
+        c_bind(g, s->loop.name, s->loop.min->type, (CValue){ 0 }, (CRange){ -MOST_COORDINATE, MOST_COORDINATE });
+    stmt_children(s, NULL, note_host_names, g);
+}
+
+/* ---- Parameters ---- */
+
+static void take_buffer(CGen *g, Text *parameters, const KernelBuffer *k)
+{
+    const Buffer *b      = k->buffer;
+    CFunction    *f      = g->f;
+    const char   *name   = c_fresh(g, &f->used, c_identifier(g, b->name));
+    const char   *memory = c_fresh(g, &f->used, c_print(g, "%smem", name)),
+               *first    = c_fresh(g, &f->used, c_print(g, "%sfirst", name));
+    const char *type     = c_print(g, "__global %s%s *", k->writes ? "" : "const ", c_memory_type(b->type));
+    text_printf(parameters, "%s%s%s%s, int64_t %s", parameters->count ? ", " : "", type, k->writes ? "" : "restrict ",
+                memory, first);
+    c_line(g, "%s%s = %s + %s;", type, name, memory, first);
+    f->buffers[b->id] = name;
+}
+
+static void take_value(CGen *g, Text *parameters, const Expr *e, const CFunction *host)
+{
+    CFunction      *f     = g->f;
+    const bool      param = e->op == EX_PARAM;
+    const char     *key   = param ? c_param_key(g, e->u.param) : e->u.name;
+    const char     *name  = c_fresh(g, &f->used, c_identifier(g, param ? e->u.param->name : e->u.name));
+    const CBinding *known = param ? NULL : map_get(&host->bindings, e->u.name);
+    CValue          v     = c_name_value(name, g->depth);
+    if (e->type == KN_BOOL)
+        v.text = c_print(g, "(%s != 0)", name);
+    c_statement(g);
+    const CRange range = known ? known->range : c_range(g, e);
+    text_printf(parameters, "%s%s %s", parameters->count ? ", " : "", c_memory_type(e->type), name);
+    c_bind(g, key, e->type, v, range)->data = known && known->data;
+}
+
+/* ---- Blocks and threads ---- */
+
+static int threads_along(const CGen *g, int axis)
+{
+    const Stmt *k = g->kernel->stmt;
+    return axis == 0 ? k->kernel.threads_x : axis == 1 ? k->kernel.threads_y : k->kernel.threads_z;
+}
+
+static const char *thread_id(CGen *g, int axis)
+{
+    if (threads_along(g, axis) == 1)
+        return "0";
+    return c_declare(g, g->f->base, "int32_t", c_print(g, "thread_%c", axis_letters[axis]),
+                     c_print(g, "(int32_t)get_local_id(%d)", axis));
+}
+
+/* Opens a scope for the loop where it needs one, and binds its variable: a thread that has one iteration has its own
+ * number, the others take every T-th. */
+static bool open_thread_loop(CGen *g, const Stmt *s, int axis)
+{
+    const int   threads = threads_along(g, axis);
+    const char *id      = thread_id(g, axis);
+    int64_t     extent;
+    const bool  constant = expr_is_int(s->loop.extent, &extent);
+    if (constant && extent == threads) {
+        const CValue all = threads == 1 ? (CValue){ .level = g->f->base } : c_name_value(id, g->f->base);
+        c_bind(g, s->loop.name, s->loop.min->type, all, (CRange){ 0, threads - 1 });
+        return false;
+    }
+    c_statement(g);
+    c_count(g, s->loop.extent);
+    g->trusted      = true;
+    const char *end = c_uniform(g, s->loop.extent), *name = id;
+    g->trusted         = false;
+    const CRange range = c_loop_range(g, s);
+    if (constant && extent < threads) {
+        c_scope_push(g, c_print(g, "if (%s < %s) {", id, end));
+    } else {
+        name = c_fresh(g, &g->f->used, c_identifier(g, s->loop.name));
+        c_scope_push(g, c_print(g, "for (int32_t %s = %s; %s < %s; %s += %d) {", name, id, name, end, name, threads));
+    }
+    c_bind(g, s->loop.name, s->loop.min->type, c_name_value(name, g->depth), range);
+    return true;
+}
+
+void c_thread_nest(CGen *g, const Stmt *s)
+{
+    const ThreadNest nest  = thread_nest(s);
+    int              depth = 0;
+    for (int axis = GPU_AXES - 1; axis >= 0; axis--)
+        if (nest.loops[axis]) {
+            depth += open_thread_loop(g, nest.loops[axis], axis);
+        } else if (threads_along(g, axis) > 1) {
+            c_scope_push(g, c_print(g, "if (%s == 0) {", thread_id(g, axis)));
+            depth++;
+        }
+    c_stmt(g, nest.body);
+    while (depth-- > 0)
+        c_scope_pop(g);
+    for (int axis = 0; axis < GPU_AXES; axis++)
+        if (nest.loops[axis])
+            c_unbind(g, nest.loops[axis]->loop.name);
+}
+
+/* ---- Memory ---- */
+
+/* Shared arrays stand at the kernel's outermost scope, as the language wants it; atomic stores reach words of 8 bytes.
+ */
+void c_kernel_array(CGen *g, const Stmt *s, const char *name)
+{
+    const Buffer *b    = s->alloc.buffer;
+    const char   *type = c_memory_type(b->type), *of = g->kernel->stmt->kernel.name;
+    const int64_t size = (int64_t)kn_type_size(b->type);
+    int64_t       count;
+    if (!expr_is_int(s->alloc.count, &count))
+        c_fail(g, "in the kernel `%s` the scratch `%s` has a size that is no constant", of, b->name);
+    if (b->memory == MEMORY_GLOBAL)
+        c_fail(g, "in the kernel `%s` the scratch `%s` is in global memory, which the host allocates", of, b->name);
+    count = count < 1 ? 1 : count;
+    if (b->memory != MEMORY_SHARED) {
+        c_line(g, "%s %s[%lld];", type, name, (long long)count);
+        return;
+    }
+    count          = (count * size + 7) / 8 * 8 / size;
+    CScope *kernel = &g->scopes[g->f->base];
+    c_text_wrapped(g, &kernel->text, kernel->indent,
+                   c_print(g, "__local %s %s[%lld] __attribute__((aligned(16)));", type, name, (long long)count));
+}
+
+/* ---- The file ---- */
+
+static void write_kernel(CGen *g, const Kernel *k, const CFunction *host)
+{
+    const Stmt *s = k->stmt;
+    CFunction   f = { 0 };
+    Text        parameters;
+    text_init(&parameters, g->arena);
+    g->kernel = k;
+    c_function_begin(g, &f);
+    for (size_t i = 0; i < k->buffers.count; i++)
+        take_buffer(g, &parameters, &k->buffers.at[i]);
+    for (size_t i = 0; i < k->values.count; i++)
+        take_value(g, &parameters, k->values.at[i], host);
+    for (int axis = 0; axis < GPU_AXES; axis++) {
+        const Stmt *loop = k->grid[axis];
+        if (!loop)
+            continue;
+        const char *name = c_fresh(g, &f.used, c_identifier(g, loop->loop.name));
+        c_line(g, "int32_t %s = (int32_t)get_group_id(%d);", name, axis);
+        c_bind(g, loop->loop.name, loop->loop.min->type, c_name_value(name, g->depth), (CRange){ 0, MOST_COORDINATE });
+    }
+    c_stmt(g, k->block);
+    const char *body = c_function_end(g);
+    g->kernel        = NULL;
+    text_printf(&g->functions, "__kernel __attribute__((reqd_work_group_size(%d, %d, %d)))\n", s->kernel.threads_x,
+                s->kernel.threads_y, s->kernel.threads_z);
+    c_text_wrapped(g, &g->functions, 0, c_print(g, "void %s(%s)", s->kernel.name, text_string(&parameters)));
+    text_printf(&g->functions, "{\n%s}\n\n", body);
+}
+
+static void find_f64(const Expr *e, void *user)
+{
+    CGen *g = user;
+    if (e->type == KN_F64)
+        c_section(g, "fp64");
+}
+
+static void find_f64_of(void *user, const Expr *e)
+{
+    CGen *g = user;
+    expr_visit(g->program->exprs, e, find_f64, g);
+}
+
+static void find_f64_in(void *user, const Stmt *s)
+{
+    stmt_children(s, find_f64_of, find_f64_in, user);
+}
+
+const char *c_kernels_text(CGen *g)
+{
+    const Program *p    = g->program;
+    CFunction      host = { 0 };
+    Text           t;
+    text_init(&t, g->arena);
+    if (!p->kernels.count)
+        c_fail(g, "it has no kernels: they come of a target with a device and of schedules for it");
+    c_section(g, "head");
+    c_function_begin(g, &host);
+    note_host_names(g, p->body);
+    for (size_t i = 0; i < p->kernels.count; i++) {
+        find_f64_in(g, p->kernels.at[i]->stmt);
+        write_kernel(g, p->kernels.at[i], &host);
+    }
+    c_function_end(g);
+    text_printf(&t,
+                "/* The kernels of %s, written by Kiln " KN_VERSION ": OpenCL C 1.2.\n *\n"
+                " *     -cl-std=CL1.2, and -cl-fp32-correctly-rounded-divide-sqrt where the device has it\n *\n"
+                " * A buffer comes as its memory and the index of its first element. */\n",
+                g->name);
+    c_write_sections(g, &t);
+    text_add(&t, text_string(&g->helpers));
+    text_add(&t, text_string(&g->functions));
+    return text_string(&t);
+}

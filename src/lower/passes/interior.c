@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+/* Interior blocks: what guards and clamps of a kernel test is the same for all points of most blocks.
+ *
+ * Takes   kernels.
+ * Gives   the code of a block twice: without the guards and clamps that hold for all its points, where one test of the
+ *         block shows that they do, and as it was. Of a minimum or maximum the operand that varies in the kernel is
+ *         taken, of a guard the side where it holds.
+ * Holds   a guard a <= b is worth a test if b - a is a linear form. In the test each variable of a loop inside the
+ *         block is replaced by the end of its range that makes the form least: so it holds for all iterations. The
+ *         test is made of what all threads of a block have in common.
+ * From    the idea of Ragan-Kelley et al. 2013, section 4.5 (loop partitioning), for blocks. */
+#include "lower/bounds/index_expr.h"
+#include "lower/lower.h"
+
+enum { MOST_CONDITIONS = 24, MOST_NAMES = 1024 };
+
+/* A name that is bound in the block. */
+typedef struct InnerName {
+    const char *name;
+    const Expr *value;     /* of a let, without names of lets; NULL: of a loop */
+    const Expr *min, *max; /* of a loop, likewise */
+} InnerName;
+
+typedef struct InteriorPass {
+    Lower      *lw;
+    Simplifier *known;
+    InnerName   names[MOST_NAMES];
+    int         name_count;
+    int         grid;                   /* of them, the first are variables of block loops */
+    const Expr *forms[MOST_CONDITIONS]; /* that must not be negative */
+    int         form_count;
+    bool        decided, full;
+} InteriorPass;
+
+static const Stmt *inside(void *user, const Stmt *s);
+
+/* ---- Forms -------------------------------------------------------------------------------------- */
+
+static const Expr *open_node(void *user, const Expr *e)
+{
+    const InteriorPass *p = user;
+    for (int i = p->name_count; e->op == EX_VAR && i-- > 0;)
+        if (p->names[i].name == e->u.name)
+            return p->names[i].value ? p->names[i].value : e;
+    return e;
+}
+
+/* The expression without names of lets. */
+static const Expr *opened(InteriorPass *p, const Expr *e)
+{
+    return simplify(p->known, expr_rewrite(p->lw->exprs, e, open_node, p));
+}
+
+typedef struct Contents {
+    const InteriorPass *pass;
+    int                 from; /* names from here on count */
+    bool                names, memory;
+} Contents;
+
+static void find_contents(const Expr *e, void *user)
+{
+    Contents *c = user;
+    for (int i = c->from; e->op == EX_VAR && i < c->pass->name_count; i++)
+        c->names |= c->pass->names[i].name == e->u.name;
+    c->memory |= e->op == EX_LOAD || e->op == EX_EXTERN;
+}
+
+static Contents contents(InteriorPass *p, const Expr *e, int from)
+{
+    Contents c = { .pass = p, .from = from };
+    expr_visit(p->lw->exprs, e, find_contents, &c);
+    return c;
+}
+
+/* Does it vary in the kernel, by what is known from its variables? */
+static bool varies(InteriorPass *p, const Expr *e)
+{
+    const Contents c = contents(p, e, 0);
+    return c.names && !c.memory;
+}
+
+typedef struct Mention {
+    const char *name;
+    bool        found;
+} Mention;
+
+static void find_mention(const Expr *e, void *user)
+{
+    Mention *m = user;
+    m->found |= e->op == EX_VAR && e->u.name == m->name;
+}
+
+static bool mentions(InteriorPass *p, const Expr *e, const char *name)
+{
+    Mention m = { name, false };
+    expr_visit(p->lw->exprs, e, find_mention, &m);
+    return m.found;
+}
+
+/* Is it a number far from where 32 bits wrap? Then sums of a few such are what they stand for. */
+static bool is_tame(InteriorPass *p, const Expr *e)
+{
+    enum { TAME = 1 << 30 };
+    int64_t lo, hi;
+    simplifier_bounds(p->known, e, &lo, &hi);
+    return -TAME < lo && hi < TAME;
+}
+
+/* The coefficient of a variable in an opened form: false where the form is not linear in it. */
+static bool coefficient(InteriorPass *p, const Expr *form, const char *name, int64_t *out)
+{
+    Linear linear;
+    *out = 0;
+    if (!expr_linear(p->lw->arena, form, &linear))
+        return false;
+    for (int i = 0; i < linear.count; i++) {
+        const Expr *atom = linear.atoms[i];
+        if (atom->op == EX_VAR && atom->u.name == name)
+            *out = linear.coefficients[i];
+        else if (mentions(p, atom, name))
+            return false;
+    }
+    return true;
+}
+
+/* The least value of an opened form over all iterations of the loops in the block; NULL: it is not linear. */
+static const Expr *least(InteriorPass *p, const Expr *form)
+{
+    for (int i = p->name_count - 1; i >= p->grid; i--) {
+        const InnerName *n = &p->names[i];
+        int64_t          c;
+        if (n->value)
+            continue;
+        if (!coefficient(p, form, n->name, &c))
+            return NULL;
+        if (c)
+            form = opened(p, expr_substitute(p->lw->exprs, form, 1, &n->name, c > 0 ? &n->min : &n->max));
+    }
+    const Contents c = contents(p, form, p->grid);
+    return c.names || c.memory || !is_tame(p, form) ? NULL : form;
+}
+
+/* ---- Deciding ------------------------------------------------------------------------------------ */
+
+/* Adds `form >= 0` to the test. Of forms that differ by a constant the least says it for all. */
+static bool require(InteriorPass *p, const Expr *form)
+{
+    int     i = 0;
+    int64_t more;
+    while (i < p->form_count && !expr_difference(form, p->forms[i], &more))
+        i++;
+    if (i == MOST_CONDITIONS)
+        return false;
+    if (i == p->form_count || more < 0)
+        p->forms[i] = form;
+    p->form_count = i == p->form_count ? i + 1 : p->form_count;
+    p->decided    = true;
+    return true;
+}
+
+/* Takes a <= b for granted; then a test of the block shows that it holds. False: no test does. */
+static bool decide(InteriorPass *p, const Expr *a, const Expr *b)
+{
+    Lower *lw = p->lw;
+    if (a->type != KN_I32 || p->full || !is_tame(p, opened(p, a)) || !is_tame(p, opened(p, b)))
+        return false;
+    const Expr *form = least(p, opened(p, expr_binary(lw->exprs, EX_SUB, KN_I32, b, a)));
+    int64_t     constant;
+    if (!form)
+        return false;
+    if (expr_is_int(form, &constant)) {
+        p->decided |= constant >= 0;
+        return constant >= 0;
+    }
+    return require(p, form);
+}
+
+/* Which operand of a minimum or maximum the interior has: the one that varies from point to point; else the one that
+ * varies from block to block, but a constant before that: the size of a whole tile before what is left of the image.
+ * -1: not known. */
+static int interior_operand(InteriorPass *p, const Expr *a, const Expr *b)
+{
+    const Expr *const ops[] = { a, b };
+    bool              point[2], block[2];
+    int64_t           constant;
+    for (int i = 0; i < 2; i++) {
+        const Contents c = contents(p, ops[i], 0);
+        if (c.memory)
+            return -1;
+        block[i] = c.names;
+        point[i] = contents(p, ops[i], p->grid).names;
+    }
+    if (point[0] != point[1])
+        return point[1];
+    if (point[0] || block[0] == block[1])
+        return -1;
+    return expr_is_int(ops[!block[1]], &constant) ? !block[1] : block[1];
+}
+
+static const Expr *decide_extreme(InteriorPass *p, const Expr *e)
+{
+    const int kept = interior_operand(p, opened(p, e->args[0]), opened(p, e->args[1]));
+    if (kept < 0)
+        return e;
+    const Expr *it = e->args[kept], *other = e->args[!kept];
+    return decide(p, e->op == EX_MIN ? it : other, e->op == EX_MIN ? other : it) ? it : e;
+}
+
+/* Is the comparison decided, so that it holds? */
+static bool decide_comparison(InteriorPass *p, const Expr *e)
+{
+    Lower *lw = p->lw;
+    if ((e->op != EX_LE && e->op != EX_LT) || e->args[0]->type != KN_I32 ||
+        !(varies(p, opened(p, e->args[0])) || varies(p, opened(p, e->args[1]))))
+        return false;
+    return decide(p, e->op == EX_LT ? x_add(lw, e->args[0], x_int(lw, 1)) : e->args[0], e->args[1]);
+}
+
+static const Expr *inside_node(void *user, const Expr *e)
+{
+    InteriorPass *p = user;
+    if ((e->op == EX_MIN || e->op == EX_MAX) && e->type == KN_I32)
+        return decide_extreme(p, e);
+    return decide_comparison(p, e) ? expr_int(p->lw->exprs, KN_BOOL, 1) : e;
+}
+
+static const Expr *inside_expr(void *user, const Expr *e)
+{
+    InteriorPass *p = user;
+    return e ? expr_rewrite(p->lw->exprs, e, inside_node, p) : NULL;
+}
+
+/* ---- Code of the interior -------------------------------------------------------------------------- */
+
+static void push_name(InteriorPass *p, InnerName name)
+{
+    if (p->name_count < MOST_NAMES)
+        p->names[p->name_count++] = name;
+    p->full |= p->name_count == MOST_NAMES;
+}
+
+static const Stmt *inside_loop(InteriorPass *p, const Stmt *s)
+{
+    Lower      *lw  = p->lw;
+    const Expr *min = inside_expr(p, s->loop.min), *extent = inside_expr(p, s->loop.extent);
+    const Expr *first = opened(p, min);
+    const Expr *last  = opened(p, x_sub(lw, x_add(lw, first, extent), x_int(lw, 1)));
+    push_name(p, (InnerName){ .name = s->loop.name, .min = first, .max = last });
+    simplifier_push_range(p->known, s->loop.name, first, last);
+    const Stmt *body = inside(p, s->loop.body);
+    simplifier_pop(p->known);
+    p->name_count--;
+    return body ? stmt_for(lw->arena, s->loop.name, s->loop.kind, min, extent, body) : NULL;
+}
+
+static const Stmt *inside_let(InteriorPass *p, const Stmt *s)
+{
+    const Expr *value = inside_expr(p, s->let.value);
+    push_name(p, (InnerName){ .name = s->let.name, .value = opened(p, value) });
+    const Stmt *body = inside(p, s->let.body);
+    p->name_count--;
+    return body ? stmt_let(p->lw->arena, s->let.name, value, body) : NULL;
+}
+
+static const Stmt *inside(void *user, const Stmt *s)
+{
+    InteriorPass *p = user;
+    const StmtMap m = { p->lw->arena, inside, inside_expr, p };
+    if (s->kind == STMT_LET)
+        return inside_let(p, s);
+    return s->kind == STMT_FOR && s->loop.min->type == KN_I32 ? inside_loop(p, s) : stmt_map(&m, s);
+}
+
+/* ---- Kernels --------------------------------------------------------------------------------------- */
+
+static const Stmt *with_interior(InteriorPass *p, const Stmt *s)
+{
+    p->form_count    = 0;
+    p->decided       = false;
+    const Stmt *fast = inside(p, s);
+    const Expr *all  = NULL;
+    if (!p->decided || p->full)
+        return s;
+    for (int i = 0; i < p->form_count; i++)
+        all = x_and(p->lw, all, simplify(p->known, x_le(p->lw, x_int(p->lw, 0), p->forms[i])));
+    return all ? stmt_if(p->lw->arena, all, fast, s) : fast;
+}
+
+static const Stmt *in_grid(InteriorPass *p, const Stmt *s)
+{
+    if (s->kind != STMT_FOR || s->loop.kind != LOOP_BLOCK)
+        return with_interior(p, s);
+    push_name(p, (InnerName){ .name = s->loop.name });
+    p->grid = p->name_count;
+    simplifier_push_range(p->known, s->loop.name, x_int(p->lw, 0), x_sub(p->lw, s->loop.extent, x_int(p->lw, 1)));
+    const Stmt *body = in_grid(p, s->loop.body);
+    simplifier_pop(p->known);
+    return stmt_for(p->lw->arena, s->loop.name, s->loop.kind, s->loop.min, s->loop.extent, body);
+}
+
+static const Stmt *find_kernels(void *user, const Stmt *s)
+{
+    InteriorPass *p = user;
+    const StmtMap m = { p->lw->arena, find_kernels, NULL, p };
+    if (s->kind != STMT_KERNEL)
+        return stmt_map(&m, s);
+    p->name_count = p->grid = 0;
+    p->full                 = false;
+    Stmt *kernel            = ARENA_NEW(p->lw->arena, Stmt);
+    *kernel                 = *s;
+    kernel->kernel.body     = in_grid(p, s->kernel.body);
+    return kernel;
+}
+
+const Stmt *lower_interior(Lower *lw, const Stmt *s)
+{
+    InteriorPass *p = ARENA_NEW(lw->arena, InteriorPass);
+    p->lw           = lw;
+    p->known        = lw->simplifier;
+    return s ? find_kernels(p, s) : NULL;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* The internals of devices: the table of what a driver does, and the state of a device.
+ *
+ * A driver's library is a DeviceOps, a table of functions that know nothing of buffers and pipelines. Everything else
+ * (device*.c but device_cuda.c and device_opencl.c) is the same for all of them. */
+#ifndef KILN_RUNTIME_DEVICE_PARTS_H
+#define KILN_RUNTIME_DEVICE_PARTS_H
+
+#include "runtime/copy.h"
+#include "runtime/device.h"
+
+enum {
+    DEVICE_KINDS      = 3, /* one more than the largest KN_DEVICE_… */
+    DEVICE_ERROR_SIZE = 1500
+};
+
+/* ---- One driver ---- */
+
+/* Why a function of the table failed. */
+typedef struct DeviceError {
+    char text[DEVICE_ERROR_SIZE];
+    bool lost; /* nothing can be done with the device any more */
+} DeviceError;
+
+/* Rows between a host's memory and a device's: from `offset` on in the memory. */
+typedef struct DeviceCopy {
+    bool     to_host;
+    uint64_t memory;
+    size_t   offset;
+    char    *host;
+    size_t   width, height, pitch; /* bytes of a row; rows; bytes from row to row, on both sides */
+} DeviceCopy;
+
+/* A buffer as a kernel takes it. */
+typedef struct DeviceArgument {
+    uint64_t handle;
+    int64_t  first; /* the index of element 0, where handles are no addresses */
+} DeviceArgument;
+
+typedef struct DeviceLaunch {
+    void                 *module;
+    const kn_rt_kernel   *kernel;
+    int                   index; /* of the kernel */
+    int32_t               grid[3];
+    const DeviceArgument *buffers;
+    const uint64_t       *values;
+} DeviceLaunch;
+
+/* Functions return KN_OK, or a status with the reason in *error; then nothing is held. `state` is what open made. Any
+ * number of threads may call them at once. Copies and launches are queued and run in order; sync waits for all. */
+typedef struct DeviceOps {
+    const char *name;      /* "CUDA" */
+    bool        addresses; /* handles are addresses: one may point anywhere into memory */
+    int (*count)(int *count, DeviceError *error);
+    int (*open)(int index, void **state, kn_device_info *info, DeviceError *error);
+    void (*close)(void *state);
+    int (*free_memory)(void *state, uint64_t *bytes, DeviceError *error);
+    int (*alloc)(void *state, size_t bytes, uint64_t *memory, DeviceError *error);
+    void (*free)(void *state, uint64_t memory);
+    int (*copy)(void *state, const DeviceCopy *copy, DeviceError *error);
+    int (*load)(void *state, const kn_rt_kernels *kernels, void **module, DeviceError *error);
+    void (*unload)(void *state, void *module);
+    int (*launch)(void *state, const DeviceLaunch *launch, DeviceError *error);
+    int (*sync)(void *state, DeviceError *error);
+    /* NULL: the device's own. The new one goes on when the old one is done. */
+    int (*set_stream)(void *state, void *stream, DeviceError *error);
+    void *(*context)(void *state);
+} DeviceOps;
+
+extern const DeviceOps kn_rt_cuda_ops, kn_rt_opencl_ops;
+/* By kind; a test puts its own there before the first device is opened. */
+extern const DeviceOps *kn_rt_device_ops[DEVICE_KINDS];
+
+/* Writes the reason and gives the status back. */
+__attribute__((format(printf, 3, 4))) int kn_rt_device_error(DeviceError *error, int status, const char *format, ...);
+
+/* ---- Memory: device_memory.c ---- */
+
+typedef struct DeviceBlock DeviceBlock;
+struct DeviceBlock {
+    uint64_t     memory; /* as the driver names it */
+    size_t       bytes;
+    DeviceBlock *next, **link;
+    DeviceBlock *call_next; /* of those made for one call */
+};
+
+/* Blocks in use, and blocks kept for reuse, those freed last first. */
+typedef struct DeviceMemory {
+    DeviceBlock *used, *kept;
+    size_t       kept_bytes, limit;
+} DeviceMemory;
+
+/* A block of at least that many bytes, of which the values are not defined. */
+int  kn_rt_device_take(kn_device *d, size_t bytes, DeviceBlock **block, DeviceError *error);
+void kn_rt_device_give(kn_device *d, DeviceBlock *block);
+/* The block in use that has this handle inside; NULL: it is not one of the device's. */
+DeviceBlock *kn_rt_device_block(kn_device *d, uint64_t handle);
+/* Frees kept blocks, the oldest first, until at most so many bytes are kept. */
+void kn_rt_device_keep(kn_device *d, size_t bytes);
+/* Frees all blocks, used ones too. */
+void kn_rt_device_memory_drop(kn_device *d);
+
+/* ---- Devices: device.c ---- */
+
+/* Kernels loaded on a device. */
+typedef struct DeviceModule DeviceModule;
+struct DeviceModule {
+    const kn_rt_kernels *kernels;
+    void                *module;
+    DeviceModule        *next;
+};
+
+struct kn_device {
+    const DeviceOps *ops;
+    void            *state;
+    kn_device_info   info;
+    kn_device       *next, **link; /* all devices, under their registry */
+    pthread_mutex_t  lock;         /* of what follows */
+    DeviceMemory     memory;
+    DeviceModule    *modules;
+    atomic_bool      lost; /* read without the lock, too */
+    char             reason[DEVICE_ERROR_SIZE];
+};
+
+/* Tells what a function of the table said, and remembers a device that is lost. */
+int kn_rt_device_fail(kn_rt *rt, const char *who, kn_device *d, int status, const DeviceError *error);
+/* An error if the device was lost. */
+int kn_rt_device_usable(kn_rt *rt, const char *who, kn_device *d);
+/* The device of an instance for kernels of that kind; NULL: an error was told. */
+kn_device *kn_rt_device_of(kn_rt *rt, const char *who, int kind);
+/* The kernels on that device. */
+int kn_rt_device_module(kn_rt *rt, const char *who, kn_device *d, const kn_rt_kernels *kernels, void **module);
+
+/* ---- Copies: device_copy.c ---- */
+
+/* The bytes of a buffer's elements, relative to element 0: low <= 0 < high. An extent below 1 counts as 1. False if
+ * they are not in the address space. */
+bool kn_rt_device_range(const kn_buffer *b, int64_t *low, int64_t *high);
+/* Gives the buffer memory on the device, in *block. */
+int kn_rt_device_attach(kn_rt *rt, const char *who, kn_device *d, kn_buffer *b, DeviceBlock **block);
+/* Copies the elements, and nothing that lies between them, and waits for that. Of an empty buffer that has memory one
+ * element along each empty dimension is copied to the device, since kernels may read what they then do not use. */
+int kn_rt_device_copy(kn_rt *rt, const char *who, const kn_buffer *b, bool to_host);
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* What a user does with devices, on OpenCL: where there is no driver every function says so. */
+#include "api.h"
+
+#include <string.h>
+
+static void test_without(void)
+{
+    CHECK(!kn_device_open(KN_DEVICE_OPENCL, 0) && *kn_rt_last_error(), "says why");
+    CHECK(!kn_device_default(KN_DEVICE_OPENCL) && *kn_rt_last_error(), "says why");
+    CHECK(!kn_device_describe(NULL) && !kn_device_context(NULL), "of no device");
+    kn_device_close(NULL);
+}
+
+static void test_copies(kn_device *d)
+{
+    float         values[12], more[12];
+    const int32_t extents[] = { 4, 3 };
+    kn_buffer     b = kn_buffer_dense(values, KN_F32, 2, extents), same = kn_buffer_dense(more, KN_F32, 2, extents);
+    for (int i = 0; i < 12; i++)
+        values[i] = (float)i;
+    CHECK(kn_copy_to_device(d, &b) == KN_OK && b.device == d && b.flags == 0, "%s", kn_rt_last_error());
+    memset(values, 0, sizeof values);
+    CHECK(kn_copy_to_host(&b) == KN_OK && values[5] == 0, "the copies were said to be equal");
+    b.flags = KN_DEVICE_NEWER;
+    CHECK(kn_copy_to_host(&b) == KN_OK && values[5] == 5 && b.flags == 0, "%s", kn_rt_last_error());
+
+    CHECK(kn_buffer_wrap_device(&same, d, b.handle) == KN_OK && same.flags == KN_DEVICE_NEWER, "%s",
+          kn_rt_last_error());
+    CHECK(kn_copy_to_host(&same) == KN_OK && more[11] == 11, "%s", kn_rt_last_error());
+    kn_buffer_free_device(&same);
+    CHECK(!same.device && !same.handle && !same.flags, "forgotten");
+    kn_buffer_free_device(&b);
+    CHECK(!b.device && !b.handle, "freed");
+
+    CHECK(kn_buffer_alloc_device(&b, d) == KN_OK && b.handle && !b.flags, "%s", kn_rt_last_error());
+    CHECK(kn_buffer_alloc_device(&b, d) == KN_ERROR_ARGUMENT && strstr(kn_rt_last_error(), "kn_buffer_free_device"),
+          "%s", kn_rt_last_error());
+    kn_buffer_free_device(&b);
+    kn_buffer_free_device(NULL);
+}
+
+static void test_queue(kn_device *d)
+{
+    const kn_device_info *info = kn_device_describe(d);
+    uint64_t              left = 0;
+    CHECK(info && info->kind == KN_DEVICE_OPENCL && *info->name && info->memory && info->most_threads > 0, "described");
+    CHECK(kn_device_context(d) != NULL, "a context");
+    CHECK(kn_device_free_memory(d, &left) == KN_OK && left > 0, "%s", kn_rt_last_error());
+    CHECK(kn_device_set_cache_limit(d, 0) == KN_OK, "%s", kn_rt_last_error());
+    CHECK(kn_device_sync(d) == KN_OK && kn_device_set_stream(d, NULL) == KN_OK, "%s", kn_rt_last_error());
+    CHECK(kn_rt_set_device(NULL, d) == KN_OK && kn_rt_set_device(NULL, NULL) == KN_OK, "%s", kn_rt_last_error());
+}
+
+int main(void)
+{
+    const int count = kn_device_count(KN_DEVICE_OPENCL);
+    CHECK(count >= 0, "%d devices", count);
+    if (count == 0) {
+        printf("without a device: %s\n", kn_rt_last_error());
+        test_without();
+        return check_done();
+    }
+    CHECK(kn_device_default(KN_DEVICE_OPENCL), "%s", kn_rt_last_error());
+    kn_device *d = kn_device_open(KN_DEVICE_OPENCL, 0);
+    CHECK(d, "%s", kn_rt_last_error());
+    if (d) {
+        test_copies(d);
+        test_queue(d);
+    }
+    kn_device_close(d);
+    return check_done();
+}
