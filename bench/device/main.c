@@ -28,9 +28,19 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PEERS = 16, WARM_UPS = 3, BATCHES = 10, BATCH_CALLS = 100, SYNC_LEAST = 5, SYNC_MOST = 1000, PATIENCE = 240 };
+enum {
+    PEERS       = 16,
+    WARM_UPS    = 3,
+    BATCHES     = 10,
+    BATCH_LEAST = 3,
+    BATCH_CALLS = 100,
+    SYNC_LEAST  = 5,
+    SYNC_MOST   = 1000,
+    PATIENCE    = 240
+};
 
-static const double sync_seconds = 0.1, batch_seconds = 0.06;
+/* Of the calls one by one, of one batch, and what both take at most where a call is long. */
+static const double sync_seconds = 0.1, batch_seconds = 0.06, most_seconds = 2;
 static const size_t copy_bytes = (size_t)2 << 30;
 
 static struct {
@@ -122,7 +132,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The libraries beside the program, by their names; Kiln's for the GPU last, since it may fail. */
+/* The libraries beside the program, by their names: Kiln's after Halide's, and without schedules last. */
 static void load_peers(void)
 {
     char          *names[PEERS] = { NULL };
@@ -284,24 +294,26 @@ static bool take_times(const DevicePeer *peer, void *prepared, Times *t)
     for (int k = 0; k < WARM_UPS; k++)
         if (!call_and_wait(peer, prepared))
             return false;
-    double    each[SYNC_MOST];
-    int       n   = 0;
-    const int few = options.quick ? 3 : SYNC_LEAST;
-    for (const double end = seconds_now() + (options.quick ? 0.02 : sync_seconds);
-         n < SYNC_MOST && (n < few || seconds_now() < end); n++) {
+    double       each[SYNC_MOST];
+    int          n     = 0;
+    const int    few   = options.quick ? 3 : SYNC_LEAST;
+    const double begin = seconds_now(), end = begin + (options.quick ? 0.02 : sync_seconds);
+    while (n < SYNC_MOST && (n < few || seconds_now() < end) && (n == 0 || seconds_now() < begin + most_seconds)) {
         const double start = seconds_now();
         if (!call_and_wait(peer, prepared))
             return false;
-        each[n] = 1e3 * (seconds_now() - start);
+        each[n++] = 1e3 * (seconds_now() - start);
     }
     qsort(each, (size_t)n, sizeof *each, by_size);
     t->sync   = each[0];
     t->median = each[n / 2];
     t->batch  = INFINITY;
     t->calls  = (int)(1e3 * batch_seconds / t->sync);
-    t->calls  = t->calls < 3 ? 3 : t->calls > BATCH_CALLS ? BATCH_CALLS : t->calls;
+    t->calls  = t->calls < BATCH_LEAST ? BATCH_LEAST : t->calls > BATCH_CALLS ? BATCH_CALLS : t->calls;
     for (int batch = 0; batch < (options.quick ? 3 : BATCHES); batch++) {
         const double start = seconds_now();
+        if (batch && start > begin + 2 * most_seconds)
+            break;
         for (int k = 0; k < t->calls; k++)
             if (!peer->call(prepared))
                 return false;
