@@ -107,7 +107,7 @@ def goals(device, results):
     rows, means = [], app_means(results)
     if means:
         mean = geometric_mean(means.values())
-        rows.append([f"Halide / Kiln, geometric mean of {len(means)} apps", f"at least {MEAN_GOAL:.2f}x", ratio_text(mean), mean >= MEAN_GOAL])
+        rows.append([f"Halide / Kiln, geometric mean of {len(means)} app{'s' * (len(means) > 1)}", f"at least {MEAN_GOAL:.2f}x", ratio_text(mean), mean >= MEAN_GOAL])
         lowest, case = min((ratio(results, case, "halide"), case) for case in cases_of(results) if ratio(results, case, "halide"))
         rows.append(["Halide / Kiln, the lowest", f"at least {WORST_GOAL:.2f}x", f"{ratio_text(lowest)} ({' '.join(case)})", lowest >= WORST_GOAL])
     for app in LOST_APPS:
