@@ -281,6 +281,31 @@ KN_API kn_status kn_copy_to_device(kn_device *device, kn_buffer *b);
 /* The host's copy is made current: waits and copies if that of the device is newer. */
 KN_API kn_status kn_copy_to_host(kn_buffer *b);
 
+/* How fast memory is copied, in bytes per second: from the host, to it, and inside the device, where a byte that is
+ * read and written counts twice. Takes some tenths of a second, and up to 1 GiB of the device's memory. */
+typedef struct kn_device_speed {
+    double to_device, to_host, inside;
+} kn_device_speed;
+KN_API kn_status kn_device_measure(kn_device *device, kn_device_speed *speed);
+
+/* What was measured of a kernel. */
+typedef struct kn_kernel_profile {
+    const char *pipeline, *kernel;
+    int64_t     launches;
+    double      seconds;                            /* of all launches */
+    int64_t     blocks;                             /* of the last launch */
+    int32_t     threads;                            /* of a block */
+    int32_t registers, spilled_bytes, shared_bytes; /* of a thread, a thread, a block; OpenCL does not tell them: 0 */
+    int32_t resident_blocks;                        /* of a multiprocessor at once; 0: not known */
+} kn_kernel_profile;
+
+/* Measures the kernels on a device from now on, or no more. Each call then waits for its kernels, which are launched
+ * one by one. CUDA: by events; OpenCL: by the host's clock. What was measured before is forgotten. */
+KN_API kn_status kn_device_set_profile(kn_device *device, bool on);
+/* The kernels that were measured, in the order of their first launches. False if there are not so many. Names live
+ * until the next kn_device_set_profile. */
+KN_API bool kn_device_profile_get(kn_device *device, int index, kn_kernel_profile *profile);
+
 /* ---- Profiles --------------------------------------------------------------------------- */
 
 /* Where the time went in pipelines compiled for profiling, as a table in text: for each function the time of all

@@ -189,6 +189,7 @@ void kn_device_close(kn_device *d)
     if (!atomic_load(&d->lost))
         (void)d->ops->sync(d->state, &error); /* what failed can be told to nobody any more */
     kn_rt_device_memory_drop(d);
+    kn_rt_device_profile_drop(d);
     while (d->modules) {
         DeviceModule *m = d->modules;
         d->modules      = m->next;

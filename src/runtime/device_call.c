@@ -8,10 +8,19 @@
  *           an output begins without a flag: its values are not defined on either side, and are not copied;
  *           whoever writes sets its own flag and, before, has made its own copy current, because it may write a part.
  *         A failing call changes nothing of what the user gave but the values of outputs. Memory is freed in any case.
+ *
+ * Launches wait in a batch until code of the host needs a result, something is copied or the call ends, so that a
+ * driver may start all of them at once. A block of memory that was freed meanwhile is used again by this call alone:
+ * kernels that use it may not have been queued yet.
  */
 #include "runtime/device_parts.h"
 
 #include <string.h>
+
+enum {
+    BATCH_WORDS    = 256, /* that a call has room for at first */
+    BATCH_LAUNCHES = 1024 /* after which a batch is started */
+};
 
 struct kn_rt_call {
     kn_rt               *rt;
@@ -19,9 +28,13 @@ struct kn_rt_call {
     const kn_rt_kernels *kernels;
     kn_device           *device;
     void                *module;
-    kn_buffer           *used;   /* the ports */
-    pthread_mutex_t      lock;   /* of what follows, and of buffers' flags: kernels may be launched in parallel loops */
-    DeviceBlock         *blocks; /* made for this call */
+    kn_buffer           *used; /* the ports */
+    pthread_mutex_t      lock; /* of what follows, and of buffers' flags: kernels may be launched in parallel loops */
+    DeviceBlock         *blocks, *spare; /* made for this call: in use, and freed */
+    uint64_t            *words;          /* of the launches that wait, see DeviceBatch */
+    size_t               word_count, word_room;
+    int                  launch_count;
+    uint64_t             first_words[BATCH_WORDS];
 };
 
 /* ---- The device ------------------------------------------------------------------------- */
@@ -87,6 +100,42 @@ static int check_device_overlaps(kn_rt *rt, const kn_rt_program *program, const 
     return status;
 }
 
+/* ---- Launches that wait ------------------------------------------------------------------ */
+
+/* Queues them; the lock is held, or nobody else has the call. */
+static int start_batch(kn_rt_call *call)
+{
+    const DeviceBatch batch = { call->module, call->kernels, call->words, call->word_count, call->launch_count };
+    DeviceError       error = { 0 };
+    kn_device        *d     = call->device;
+    call->word_count        = 0;
+    call->launch_count      = 0;
+    if (!batch.count)
+        return KN_OK;
+    const int status = atomic_load(&d->profiling) ? kn_rt_device_run_profiled(d, call->program->name, &batch, &error)
+                                                  : d->ops->run(d->state, &batch, NULL, &error);
+    return status ? kn_rt_device_fail(call->rt, call->program->name, d, status, &error) : KN_OK;
+}
+
+/* Room for so many more words; NULL: no memory, and the error was told. */
+static uint64_t *more_words(kn_rt_call *call, size_t count)
+{
+    if (call->word_count + count > call->word_room) {
+        const size_t room  = 2 * (call->word_count + count);
+        uint64_t    *words = kn_rt_alloc(call->rt, (int64_t)(room * sizeof *words));
+        if (!words)
+            return NULL;
+        memcpy(words, call->words, call->word_count * sizeof *words);
+        if (call->words != call->first_words)
+            kn_rt_free(call->rt, call->words);
+        call->words     = words;
+        call->word_room = room;
+    }
+    uint64_t *at = call->words + call->word_count;
+    call->word_count += count;
+    return at;
+}
+
 /* ---- Calls ------------------------------------------------------------------------------ */
 
 /* The flags that the call begins with. An empty output is made one without strides, so that its range is small. */
@@ -122,7 +171,15 @@ int kn_rt_device_enter(kn_rt *rt, const kn_rt_program *program, const kn_rt_kern
     kn_rt_call *c = status ? NULL : kn_rt_alloc(rt, (int64_t)sizeof *c);
     if (!c)
         return status ? status : KN_ERROR_LIMIT;
-    *c = (kn_rt_call){ .rt = rt, .program = program, .kernels = kernels, .device = d, .module = module, .used = used };
+    memset(c, 0, offsetof(kn_rt_call, first_words));
+    c->rt        = rt;
+    c->program   = program;
+    c->kernels   = kernels;
+    c->device    = d;
+    c->module    = module;
+    c->used      = used;
+    c->words     = c->first_words;
+    c->word_room = BATCH_WORDS;
     pthread_mutex_init(&c->lock, NULL);
     *call = c;
     return KN_OK;
@@ -150,15 +207,26 @@ static int leave_port(kn_rt_call *call, const kn_rt_port *port, const kn_buffer 
     return status;
 }
 
+/* Gives a list of blocks back to the device. */
+static void give_blocks(kn_device *d, DeviceBlock **list)
+{
+    while (*list) {
+        DeviceBlock *b = *list;
+        *list          = b->call_next;
+        kn_rt_device_give(d, b);
+    }
+}
+
 int kn_rt_device_leave(kn_rt_call *call, const kn_buffer *const *given, int status)
 {
+    if (!status)
+        status = start_batch(call);
     for (int i = 0; i < call->program->port_count && !status; i++)
         status = leave_port(call, &call->program->ports[i], given[i], &call->used[i]);
-    while (call->blocks) {
-        DeviceBlock *b = call->blocks;
-        call->blocks   = b->call_next;
-        kn_rt_device_give(call->device, b);
-    }
+    give_blocks(call->device, &call->blocks);
+    give_blocks(call->device, &call->spare);
+    if (call->words != call->first_words)
+        kn_rt_free(call->rt, call->words);
     pthread_mutex_destroy(&call->lock);
     kn_rt_free(call->rt, call);
     return status;
@@ -166,16 +234,46 @@ int kn_rt_device_leave(kn_rt_call *call, const kn_buffer *const *given, int stat
 
 /* ---- Memory ----------------------------------------------------------------------------- */
 
-/* Memory on the device for the call; its lock is held. */
-static int call_attach(kn_rt_call *call, kn_buffer *b)
+/* The smallest block among those that the call has freed that will do, taken from the list. */
+static DeviceBlock *take_spare(kn_rt_call *call, size_t bytes)
 {
-    DeviceBlock *block  = NULL;
-    const int    status = kn_rt_device_attach(call->rt, call->program->name, call->device, b, &block);
-    if (!status) {
-        block->call_next = call->blocks;
-        call->blocks     = block;
+    DeviceBlock **best = NULL;
+    for (DeviceBlock **link = &call->spare; *link; link = &(*link)->call_next)
+        if (kn_rt_device_block_fits(*link, bytes) && (!best || (*link)->bytes < (*best)->bytes))
+            best = link;
+    DeviceBlock *b = best ? *best : NULL;
+    if (b)
+        *best = b->call_next;
+    return b;
+}
+
+/* Memory on the device for the call, in b; its lock is held. *was_used: kernels that wait may use it. */
+static int call_attach(kn_rt_call *call, kn_buffer *b, bool *was_used)
+{
+    int64_t     low, high;
+    DeviceError error  = { 0 };
+    int         status = KN_OK;
+    if (!kn_rt_device_range(b, &low, &high))
+        return kn_rt_error(call->rt, KN_ERROR_ARGUMENT, "%s: a buffer's strides reach beyond the address space",
+                           call->program->name);
+    const size_t bytes = (size_t)(high - low);
+    DeviceBlock *block = take_spare(call, bytes);
+    *was_used          = block != NULL;
+    if (!block)
+        status = kn_rt_device_take(call->device, bytes, &block, &error);
+    if (status && call->spare && !error.lost) {
+        const int started = start_batch(call);
+        if (started)
+            return started;
+        give_blocks(call->device, &call->spare);
+        status = kn_rt_device_take(call->device, bytes, &block, &error);
     }
-    return status;
+    if (status)
+        return kn_rt_device_fail(call->rt, call->program->name, call->device, status, &error);
+    kn_rt_device_point(b, call->device, block, low);
+    block->call_next = call->blocks;
+    call->blocks     = block;
+    return KN_OK;
 }
 
 /* More elements than an extent can say are two dimensions, of which the inner one is full. */
@@ -203,8 +301,9 @@ int kn_rt_device_alloc(kn_rt_call *call, kn_buffer *b, int32_t type, int64_t cou
             "smaller output",
             call->program->name);
     *b = scratch_of(type, count);
+    bool was_used;
     pthread_mutex_lock(&call->lock);
-    int status = call_attach(call, b);
+    int status = call_attach(call, b, &was_used);
     pthread_mutex_unlock(&call->lock);
     if (!status && host) {
         int64_t low, high;
@@ -226,8 +325,9 @@ void kn_rt_device_free(kn_rt_call *call, kn_buffer *b)
             link = &(*link)->call_next;
         DeviceBlock *block = *link;
         *link              = block->call_next;
+        block->call_next   = call->spare;
+        call->spare        = block;
         pthread_mutex_unlock(&call->lock);
-        kn_rt_device_give(call->device, block);
     }
     kn_rt_free(call->rt, b->data);
     *b = (kn_buffer){ .type = b->type, .rank = b->rank };
@@ -240,7 +340,9 @@ int kn_rt_host_need(kn_rt_call *call, kn_buffer *b, int32_t access)
     int status = KN_OK;
     pthread_mutex_lock(&call->lock);
     if (b->flags & KN_DEVICE_NEWER) {
-        status = kn_rt_device_copy(call->rt, call->program->name, b, true);
+        status = start_batch(call);
+        if (!status)
+            status = kn_rt_device_copy(call->rt, call->program->name, b, true);
         if (!status)
             b->flags = 0;
     }
@@ -250,28 +352,32 @@ int kn_rt_host_need(kn_rt_call *call, kn_buffer *b, int32_t access)
     return status;
 }
 
-/* The device's copy is made current, or is made, if it has elements or memory on the host. */
+/* The device's copy is made current, or is made, if it has elements or memory on the host. Kernels that wait may use
+ * what a copy changes, unless its memory is new to the call. */
 static int device_need(kn_rt_call *call, kn_buffer *b)
 {
-    int status = KN_OK;
+    int  status   = KN_OK;
+    bool was_used = true;
     if (!b->handle && (b->data || b->dim[0].extent > 0 || b->rank == 0))
-        status = call_attach(call, b);
-    if (!status && b->flags & KN_HOST_NEWER && b->handle) {
+        status = call_attach(call, b, &was_used);
+    if (status || !(b->flags & KN_HOST_NEWER) || !b->handle)
+        return status;
+    if (was_used)
+        status = start_batch(call);
+    if (!status)
         status = kn_rt_device_copy(call->rt, call->program->name, b, false);
-        if (!status)
-            b->flags = 0;
-    }
+    if (!status)
+        b->flags = 0;
     return status;
 }
 
-/* How kernels take it. */
-static DeviceArgument argument_of(const kn_device *d, const kn_buffer *b)
+/* The index of element 0, for kernels that take it. */
+static uint64_t first_index(const kn_device *d, const kn_buffer *b)
 {
-    DeviceArgument a = { b->handle, 0 };
-    int64_t        low, high;
-    if (!d->ops->addresses && b->handle && kn_rt_device_range(b, &low, &high))
-        a.first = -low / kn_rt_type_size((int)b->type);
-    return a;
+    int64_t low, high;
+    if (d->ops->addresses || !b->handle || !kn_rt_device_range(b, &low, &high))
+        return 0;
+    return (uint64_t)(-low / kn_rt_type_size((int)b->type));
 }
 
 /* Grids have limits of their own, which a driver's message does not name. */
@@ -295,32 +401,33 @@ static int check_grid(kn_rt_call *call, const kn_rt_kernel *kernel, const int32_
     return KN_OK;
 }
 
-/* The lock is held. */
-static int launch(kn_rt_call *call, int32_t index, const int32_t *grid, const uint64_t *args)
+/* Adds a launch to those that wait; the lock is held. */
+static int add_launch(kn_rt_call *call, int32_t index, const int32_t *grid, const uint64_t *args)
 {
     const kn_rt_kernel *kernel = &call->kernels->kernels[index];
-    DeviceArgument      buffers[KN_RT_MOST_ARGUMENTS];
-    DeviceError         error  = { 0 };
     int                 status = KN_OK;
-    for (int i = 0; i < kernel->buffer_count && !status; i++) {
+    for (int i = 0; i < kernel->buffer_count && !status; i++)
+        status = device_need(call, (kn_buffer *)(uintptr_t)args[i]);
+    if (!status && call->launch_count == BATCH_LAUNCHES)
+        status = start_batch(call);
+    uint64_t *words = status ? NULL : more_words(call, kn_rt_launch_words(kernel));
+    if (!words)
+        return status ? status : KN_ERROR_LIMIT;
+    *words++ = (uint64_t)index;
+    for (int i = 0; i < 3; i++)
+        *words++ = (uint64_t)grid[i];
+    for (int i = 0; i < kernel->buffer_count; i++) {
         kn_buffer *b = (kn_buffer *)(uintptr_t)args[i];
-        status       = device_need(call, b);
-        buffers[i]   = argument_of(call->device, b);
-    }
-    if (status)
-        return status;
-    const DeviceLaunch l = { .module  = call->module,
-                             .kernel  = kernel,
-                             .index   = index,
-                             .grid    = { grid[0], grid[1], grid[2] },
-                             .buffers = buffers,
-                             .values  = args + kernel->buffer_count };
-    status               = call->device->ops->launch(call->device->state, &l, &error);
-    if (status)
-        return kn_rt_device_fail(call->rt, call->program->name, call->device, status, &error);
-    for (int i = 0; i < kernel->buffer_count; i++)
+        *words++     = b->handle;
+        *words++     = first_index(call->device, b);
         if (kernel->access[i] & KN_RT_WRITE)
-            ((kn_buffer *)(uintptr_t)args[i])->flags = KN_DEVICE_NEWER;
+            b->flags = KN_DEVICE_NEWER;
+    }
+    for (int i = 0; i < kernel->value_count; i++, words++) {
+        *words = 0;
+        memcpy(words, &args[kernel->buffer_count + i], kernel->value_size[i]);
+    }
+    call->launch_count++;
     return KN_OK;
 }
 
@@ -332,7 +439,7 @@ int kn_rt_launch(kn_rt_call *call, int32_t index, const int32_t *grid, const uin
     if (status)
         return status;
     pthread_mutex_lock(&call->lock);
-    status = launch(call, index, grid, args);
+    status = add_launch(call, index, grid, args);
     pthread_mutex_unlock(&call->lock);
     return status;
 }

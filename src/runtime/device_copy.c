@@ -30,17 +30,24 @@ static bool has_no_element(const kn_buffer *b)
     return false;
 }
 
-int kn_rt_device_attach(kn_rt *rt, const char *who, kn_device *d, kn_buffer *b, DeviceBlock **block)
+void kn_rt_device_point(kn_buffer *b, kn_device *d, const DeviceBlock *block, int64_t low)
 {
-    int64_t     low, high;
-    DeviceError error = { 0 };
+    b->device = d;
+    b->handle = d->ops->addresses ? block->memory - (uint64_t)low : block->memory;
+}
+
+/* Gives the buffer memory on the device. */
+static int attach(kn_rt *rt, const char *who, kn_device *d, kn_buffer *b)
+{
+    DeviceBlock *block;
+    int64_t      low, high;
+    DeviceError  error = { 0 };
     if (!kn_rt_device_range(b, &low, &high))
         return kn_rt_error(rt, KN_ERROR_ARGUMENT, "%s: a buffer's strides reach beyond the address space", who);
-    const int status = kn_rt_device_take(d, (size_t)(high - low), block, &error);
+    const int status = kn_rt_device_take(d, (size_t)(high - low), &block, &error);
     if (status)
         return kn_rt_device_fail(rt, who, d, status, &error);
-    b->device = d;
-    b->handle = d->ops->addresses ? (*block)->memory - (uint64_t)low : (*block)->memory;
+    kn_rt_device_point(b, d, block, low);
     return KN_OK;
 }
 
@@ -166,11 +173,10 @@ static int check_new_device(kn_rt *rt, const char *who, kn_device *d, const kn_b
 
 kn_status kn_buffer_alloc_device(kn_buffer *b, kn_device *d)
 {
-    kn_rt       *rt     = kn_rt_of(NULL);
-    DeviceBlock *block  = NULL;
-    int          status = check_new_device(rt, "kn_buffer_alloc_device", d, b);
+    kn_rt *rt     = kn_rt_of(NULL);
+    int    status = check_new_device(rt, "kn_buffer_alloc_device", d, b);
     if (!status)
-        status = kn_rt_device_attach(rt, "kn_buffer_alloc_device", d, b, &block);
+        status = attach(rt, "kn_buffer_alloc_device", d, b);
     if (!status)
         b->flags = 0;
     return (kn_status)status;

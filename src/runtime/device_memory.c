@@ -49,12 +49,17 @@ void kn_rt_device_keep(kn_device *d, size_t bytes)
     }
 }
 
+bool kn_rt_device_block_fits(const DeviceBlock *b, size_t bytes)
+{
+    return b->bytes >= bytes && b->bytes - b->bytes / 8 <= bytes + DEVICE_GRAIN;
+}
+
 /* The smallest kept block that will do. */
 static DeviceBlock *best_kept(const DeviceMemory *memory, size_t bytes)
 {
     DeviceBlock *best = NULL;
     for (DeviceBlock *b = memory->kept; b; b = b->next)
-        if (b->bytes >= bytes && b->bytes - b->bytes / 8 <= bytes && (!best || b->bytes < best->bytes))
+        if (kn_rt_device_block_fits(b, bytes) && (!best || b->bytes < best->bytes))
             best = b;
     return best;
 }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 typedef struct ClAny *ClObject; /* any of the interface's handles */
 
@@ -78,6 +79,8 @@ enum {
     F(int, clEnqueueNDRangeKernel, (ClObject queue, ClObject kernel, unsigned rank, const size_t *from,                \
                                     const size_t *threads, const size_t *block, unsigned waits, const ClObject *list,  \
                                     ClObject *event))                                                                  \
+    F(int, clEnqueueCopyBuffer, (ClObject queue, ClObject from, ClObject to, size_t from_offset, size_t to_offset,     \
+                                 size_t bytes, unsigned waits, const ClObject *list, ClObject *event))                 \
     F(int, clFlush, (ClObject queue))                                                                                  \
     F(int, clFinish, (ClObject queue))
 
@@ -412,44 +415,85 @@ static int cl_load(void *state, const kn_rt_kernels *kernels, void **module, Dev
 }
 
 /* An argument for each buffer's memory and first index, then the values. */
-static int set_arguments(ClObject kernel, const DeviceLaunch *l)
+static int cl_set_arguments(ClObject object, const kn_rt_kernel *kernel, const uint64_t *arguments)
 {
     unsigned n    = 0;
     int      code = CL_OK;
-    for (int i = 0; i < l->kernel->buffer_count && code == CL_OK; i++) {
-        const ClObject memory = memory_of(l->buffers[i].handle);
-        code                  = cl.clSetKernelArg(kernel, n++, sizeof memory, memory ? &memory : NULL);
+    for (int i = 0; i < kernel->buffer_count && code == CL_OK; i++) {
+        const ClObject memory = memory_of(*arguments++);
+        code                  = cl.clSetKernelArg(object, n++, sizeof memory, memory ? &memory : NULL);
         if (code == CL_OK)
-            code = cl.clSetKernelArg(kernel, n++, sizeof l->buffers[i].first, &l->buffers[i].first);
+            code = cl.clSetKernelArg(object, n++, sizeof *arguments, arguments++);
     }
-    for (int i = 0; i < l->kernel->value_count && code == CL_OK; i++)
-        code = cl.clSetKernelArg(kernel, n++, l->kernel->value_size[i], &l->values[i]);
+    for (int i = 0; i < kernel->value_count && code == CL_OK; i++)
+        code = cl.clSetKernelArg(object, n++, kernel->value_size[i], arguments++);
     return code;
 }
 
-static int cl_launch(void *state, const DeviceLaunch *l, DeviceError *error)
+static int cl_launch(ClObject queue, ClModule *m, const kn_rt_kernel *kernel, const uint64_t *words)
 {
-    ClDevice *d      = state;
-    ClModule *m      = l->module;
-    ClObject  kernel = m->kernels[l->index];
-    ClObject  queue  = atomic_load(&d->queue);
-    size_t    threads[3], block[3];
+    ClObject object = m->kernels[words[LAUNCH_KERNEL]];
+    size_t   threads[3], block[3];
     for (int i = 0; i < 3; i++) {
-        block[i]   = (size_t)l->kernel->threads[i];
-        threads[i] = (size_t)l->grid[i] * block[i];
+        block[i]   = (size_t)kernel->threads[i];
+        threads[i] = (size_t)words[LAUNCH_GRID + i] * block[i];
     }
     pthread_mutex_lock(&m->lock);
-    int code = set_arguments(kernel, l);
+    int code = cl_set_arguments(object, kernel, words + LAUNCH_ARGUMENTS);
     if (code == CL_OK)
-        code = cl.clEnqueueNDRangeKernel(queue, kernel, 3, NULL, threads, block, 0, NULL, NULL);
+        code = cl.clEnqueueNDRangeKernel(queue, object, 3, NULL, threads, block, 0, NULL, NULL);
     pthread_mutex_unlock(&m->lock);
-    if (code == CL_OK)
-        code = cl.clFlush(queue);
-    if (code == CL_OK)
-        return KN_OK;
-    char what[200];
-    snprintf(what, sizeof what, "the launch of kernel `%s`", l->kernel->name);
-    return cl_fail(error, code, what);
+    return code;
+}
+
+static double cl_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static int cl_run(void *state, const DeviceBatch *batch, double *seconds, DeviceError *error)
+{
+    ClDevice       *d     = state;
+    ClObject        queue = atomic_load(&d->queue);
+    const uint64_t *words = batch->words;
+    int             code  = seconds ? cl.clFinish(queue) : CL_OK;
+    for (int i = 0; i < batch->count; i++) {
+        const kn_rt_kernel *kernel = &batch->kernels->kernels[words[LAUNCH_KERNEL]];
+        const double        begin  = seconds ? cl_clock() : 0;
+        if (code == CL_OK)
+            code = cl_launch(queue, batch->module, kernel, words);
+        if (code == CL_OK && seconds) {
+            code       = cl.clFinish(queue);
+            seconds[i] = cl_clock() - begin;
+        }
+        if (code != CL_OK) {
+            char what[200];
+            snprintf(what, sizeof what, "the launch of kernel `%s`", kernel->name);
+            return cl_fail(error, code, what);
+        }
+        words += kn_rt_launch_words(kernel);
+    }
+    code = cl.clFlush(queue);
+    return code == CL_OK ? KN_OK : cl_fail(error, code, "clFlush");
+}
+
+static void cl_kernel_info(void *state, void *module, const kn_rt_kernel *kernel, int index, kn_kernel_profile *profile)
+{
+    (void)state;
+    (void)module;
+    (void)kernel;
+    (void)index;
+    (void)profile;
+}
+
+static int cl_duplicate(void *state, uint64_t to, uint64_t from, size_t bytes, DeviceError *error)
+{
+    ClDevice *d = state;
+    const int code =
+        cl.clEnqueueCopyBuffer(atomic_load(&d->queue), memory_of(from), memory_of(to), 0, 0, bytes, 0, NULL, NULL);
+    return code == CL_OK ? KN_OK : cl_fail(error, code, "a copy inside the device");
 }
 
 const DeviceOps kn_rt_opencl_ops = { .name        = "OpenCL",
@@ -463,7 +507,9 @@ const DeviceOps kn_rt_opencl_ops = { .name        = "OpenCL",
                                      .copy        = cl_copy,
                                      .load        = cl_load,
                                      .unload      = cl_unload,
-                                     .launch      = cl_launch,
+                                     .run         = cl_run,
+                                     .kernel_info = cl_kernel_info,
+                                     .duplicate   = cl_duplicate,
                                      .sync        = cl_sync,
                                      .set_stream  = cl_set_stream,
                                      .context     = cl_context };

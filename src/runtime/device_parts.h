@@ -31,23 +31,25 @@ typedef struct DeviceCopy {
     size_t   width, height, pitch; /* bytes of a row; rows; bytes from row to row, on both sides */
 } DeviceCopy;
 
-/* A buffer as a kernel takes it. */
-typedef struct DeviceArgument {
-    uint64_t handle;
-    int64_t  first; /* the index of element 0, where handles are no addresses */
-} DeviceArgument;
+/* Launches that follow each other. Each is a row of words, so that equal batches are equal words:
+ *     the kernel's index; blocks along x, y, z; for each buffer its handle and the index of element 0, which is 0 where
+ *     handles are addresses; each value, its first byte first, filled up with zeros. */
+typedef struct DeviceBatch {
+    void                *module;
+    const kn_rt_kernels *kernels;
+    const uint64_t      *words;
+    size_t               word_count;
+    int                  count;
+} DeviceBatch;
+enum { LAUNCH_KERNEL, LAUNCH_GRID, LAUNCH_ARGUMENTS = LAUNCH_GRID + 3 };
 
-typedef struct DeviceLaunch {
-    void                 *module;
-    const kn_rt_kernel   *kernel;
-    int                   index; /* of the kernel */
-    int32_t               grid[3];
-    const DeviceArgument *buffers;
-    const uint64_t       *values;
-} DeviceLaunch;
+static inline size_t kn_rt_launch_words(const kn_rt_kernel *kernel)
+{
+    return (size_t)LAUNCH_ARGUMENTS + 2 * (size_t)kernel->buffer_count + (size_t)kernel->value_count;
+}
 
 /* Functions return KN_OK, or a status with the reason in *error; then nothing is held. `state` is what open made. Any
- * number of threads may call them at once. Copies and launches are queued and run in order; sync waits for all. */
+ * number of threads may call them at once. Copies and kernels are queued and run in order; sync waits for all. */
 typedef struct DeviceOps {
     const char *name;      /* "CUDA" */
     bool        addresses; /* handles are addresses: one may point anywhere into memory */
@@ -60,7 +62,12 @@ typedef struct DeviceOps {
     int (*copy)(void *state, const DeviceCopy *copy, DeviceError *error);
     int (*load)(void *state, const kn_rt_kernels *kernels, void **module, DeviceError *error);
     void (*unload)(void *state, void *module);
-    int (*launch)(void *state, const DeviceLaunch *launch, DeviceError *error);
+    /* With `seconds`: waits, and measures each launch. */
+    int (*run)(void *state, const DeviceBatch *batch, double *seconds, DeviceError *error);
+    /* Fills what the driver knows of a kernel. */
+    void (*kernel_info)(void *state, void *module, const kn_rt_kernel *kernel, int index, kn_kernel_profile *profile);
+    /* A copy inside the device's memory. */
+    int (*duplicate)(void *state, uint64_t to, uint64_t from, size_t bytes, DeviceError *error);
     int (*sync)(void *state, DeviceError *error);
     /* NULL: the device's own. The new one goes on when the old one is done. */
     int (*set_stream)(void *state, void *stream, DeviceError *error);
@@ -90,6 +97,8 @@ typedef struct DeviceMemory {
     size_t       kept_bytes, limit;
 } DeviceMemory;
 
+/* Whether a freed block is used for so many bytes. */
+bool kn_rt_device_block_fits(const DeviceBlock *b, size_t bytes);
 /* A block of at least that many bytes, of which the values are not defined. */
 int  kn_rt_device_take(kn_device *d, size_t bytes, DeviceBlock **block, DeviceError *error);
 void kn_rt_device_give(kn_device *d, DeviceBlock *block);
@@ -110,6 +119,14 @@ struct DeviceModule {
     DeviceModule        *next;
 };
 
+/* What was measured of a kernel; names are copies. */
+typedef struct DeviceProfile DeviceProfile;
+struct DeviceProfile {
+    kn_kernel_profile profile;
+    DeviceProfile    *next;
+    char              names[]; /* the pipeline's, then the kernel's */
+};
+
 struct kn_device {
     const DeviceOps *ops;
     void            *state;
@@ -118,6 +135,8 @@ struct kn_device {
     pthread_mutex_t  lock;         /* of what follows */
     DeviceMemory     memory;
     DeviceModule    *modules;
+    DeviceProfile   *profiles; /* in the order in which they were first launched */
+    atomic_bool      profiling;
     atomic_bool      lost; /* read without the lock, too */
     char             reason[DEVICE_ERROR_SIZE];
 };
@@ -131,13 +150,19 @@ kn_device *kn_rt_device_of(kn_rt *rt, const char *who, int kind);
 /* The kernels on that device. */
 int kn_rt_device_module(kn_rt *rt, const char *who, kn_device *d, const kn_rt_kernels *kernels, void **module);
 
+/* ---- Profiles: device_profile.c ---- */
+
+/* Runs the batch and adds the times of its kernels. */
+int  kn_rt_device_run_profiled(kn_device *d, const char *pipeline, const DeviceBatch *batch, DeviceError *error);
+void kn_rt_device_profile_drop(kn_device *d);
+
 /* ---- Copies: device_copy.c ---- */
 
 /* The bytes of a buffer's elements, relative to element 0: low <= 0 < high. An extent below 1 counts as 1. False if
  * they are not in the address space. */
 bool kn_rt_device_range(const kn_buffer *b, int64_t *low, int64_t *high);
-/* Gives the buffer memory on the device, in *block. */
-int kn_rt_device_attach(kn_rt *rt, const char *who, kn_device *d, kn_buffer *b, DeviceBlock **block);
+/* The block is the buffer's memory on the device, beginning with the byte `low`. */
+void kn_rt_device_point(kn_buffer *b, kn_device *d, const DeviceBlock *block, int64_t low);
 /* Copies the elements, and nothing that lies between them, and waits for that. Of an empty buffer that has memory one
  * element along each empty dimension is copied to the device, since kernels may read what they then do not use. */
 int kn_rt_device_copy(kn_rt *rt, const char *who, const kn_buffer *b, bool to_host);

@@ -49,6 +49,10 @@ static void test_queue(kn_device *d)
     CHECK(kn_device_free_memory(d, &left) == KN_OK && left > 0, "%s", kn_rt_last_error());
     CHECK(kn_device_set_cache_limit(d, 0) == KN_OK, "%s", kn_rt_last_error());
     CHECK(kn_device_sync(d) == KN_OK && kn_device_set_stream(d, NULL) == KN_OK, "%s", kn_rt_last_error());
+    kn_device_speed   speed;
+    kn_kernel_profile profile;
+    CHECK(kn_device_measure(d, &speed) == KN_OK && speed.inside > 0, "%s", kn_rt_last_error());
+    CHECK(kn_device_set_profile(d, true) == KN_OK && !kn_device_profile_get(d, 0, &profile), "nothing ran yet");
     CHECK(kn_rt_set_device(NULL, d) == KN_OK && kn_rt_set_device(NULL, NULL) == KN_OK, "%s", kn_rt_last_error());
 }
 

@@ -92,14 +92,21 @@ static void unload_(void *state, void *module)
     real->unload(state, module);
 }
 
-static int launch_(void *state, const DeviceLaunch *l, DeviceError *error)
+static int run_(void *state, const DeviceBatch *batch, double *seconds, DeviceError *error)
 {
-    PASS(&launched, 1, real->launch(state, l, error));
+    PASS(&launched, batch->count, real->run(state, batch, seconds, error));
 }
 
+static int duplicate_(void *state, uint64_t to, uint64_t from, size_t bytes, DeviceError *error)
+{
+    PASS(&copied, 1, real->duplicate(state, to, from, bytes, error));
+}
+
+/* One that fails has waited all the same. */
 static int sync_(void *state, DeviceError *error)
 {
-    PASS(&nothing, 1, real->sync(state, error));
+    const int status = real->sync(state, error);
+    PASS(&nothing, 1, status);
 }
 
 static int set_stream_(void *state, void *stream, DeviceError *error)
@@ -120,7 +127,8 @@ static void use_counting_driver(void)
     counting.copy          = copy_;
     counting.load          = load_;
     counting.unload        = unload_;
-    counting.launch        = launch_;
+    counting.run           = run_;
+    counting.duplicate     = duplicate_;
     counting.sync          = sync_;
     counting.set_stream    = set_stream_;
     kn_rt_device_ops[kind] = &counting;
@@ -435,7 +443,7 @@ static void test_cache(void)
     for (int i = 0; i < 10; i++)
         CHECK(!run(&in, &out), "%s", kn_rt_last_error());
     CHECK(allocated == before && loaded == modules, "the steady state allocates and loads nothing");
-    CHECK(calls == 10 * 8, "10 calls: two launches, four copies and two waits each, not %d in all", calls);
+    CHECK(calls == 10 * 7, "10 calls: a batch, four copies and two waits each, not %d in all", calls);
     kn_device_set_cache_limit(d, 4096);
     CHECK(allocated <= 1, "%d blocks are kept", allocated);
     kn_device_set_cache_limit(d, 0);
@@ -533,6 +541,66 @@ static void test_instances(void)
     kn_rt_destroy(rt);
     kn_device_close(second);
     CHECK(opened == open - 1, "closed");
+}
+
+/* The same arguments again and again, and others between them: the third time CUDA replays a graph. */
+static void test_repeated(void)
+{
+    kn_device *d    = kn_device_default(kind);
+    kn_buffer  in[] = { view(&shapes[1], in_store), view(&shapes[1], in_store) }, out = view(&shapes[6], out_store);
+    fill(in_store, 1);
+    CHECK(!kn_copy_to_device(d, &in[0]), "%s", kn_rt_last_error());
+    fill(in_store, 5);
+    CHECK(!kn_copy_to_device(d, &in[1]) && !kn_buffer_alloc_device(&out, d), "%s", kn_rt_last_error());
+    const int before = launched;
+    for (int i = 0; i < 40; i++) {
+        const int which = i % 3 == 2;
+        fill(in_store, which ? 5 : 1);
+        fill(out_store, 2);
+        out.dim[0].extent = i % 5 == 4 ? 36 : 37;
+        CHECK(!run(&in[which], &out) && !kn_copy_to_host(&out) && right(&in[which], &out, out_store, 2, false),
+              "run %d: %s", i, kn_rt_last_error());
+    }
+    CHECK(launched - before == 80, "%d kernels", launched - before);
+    kn_rt_device_forget(&kernels);
+    CHECK(!run(&in[0], &out), "%s", kn_rt_last_error());
+    for (int i = 0; i < 2; i++)
+        kn_buffer_free_device(&in[i]);
+    kn_buffer_free_device(&out);
+}
+
+static void test_measured(void)
+{
+    kn_device        *d  = kn_device_default(kind);
+    kn_buffer         in = view(&shapes[0], in_store), out = view(&shapes[0], out_store);
+    kn_kernel_profile p[2], none;
+    kn_device_speed   speed;
+    CHECK(!kn_device_set_profile(d, true) && !kn_device_profile_get(d, 0, &none), "%s", kn_rt_last_error());
+    fill(in_store, 1);
+    fill(out_store, 2);
+    for (int i = 0; i < 3; i++)
+        CHECK(!run_on(NULL, &program, &kernels, &in, &out, i == 1), "%s", kn_rt_last_error());
+    CHECK(right(&in, &out, out_store, 2, false), "profiled");
+    for (int i = 0; i < 2; i++)
+        CHECK(kn_device_profile_get(d, i, &p[i]) && p[i].launches == 3 && p[i].seconds > 0 && p[i].threads == 64 << i &&
+                  !strcmp(p[i].kernel, both_kernels[i].name) && !strcmp(p[i].pipeline, "mixed"),
+              "kernel %d", i);
+    CHECK(p[0].blocks == 3 * 6 * 3 && !kn_device_profile_get(d, 2, &none), "%lld blocks", (long long)p[0].blocks);
+    CHECK(kind == KN_DEVICE_OPENCL || (p[0].registers > 0 && p[0].resident_blocks > 0), "%d", p[0].registers);
+    CHECK(!kn_device_set_profile(d, false) && !kn_device_profile_get(d, 0, &none), "forgotten");
+    const int live = d->memory.used != NULL;
+    CHECK(!kn_device_measure(d, &speed) && speed.to_device > 0 && speed.to_host > 0 && speed.inside > 0, "%s",
+          kn_rt_last_error());
+    CHECK(!live && !d->memory.used, "memory is held");
+    printf("%.1f GB/s to the device, %.1f GB/s to the host, %.1f GB/s inside\n", speed.to_device * 1e-9,
+           speed.to_host * 1e-9, speed.inside * 1e-9);
+    for (int n = 1; n < 20; n += 3) {
+        atomic_store(&calls, 0);
+        atomic_store(&fail_at, n);
+        check_error(kn_device_measure(d, &speed), KN_ERROR_DEVICE, "was made to fail");
+        CHECK(!d->memory.used, "memory is held");
+    }
+    atomic_store(&fail_at, 0);
 }
 
 /* Each call of the driver fails in turn: an error or a right result, what was given is as before, nothing is lost, and
@@ -704,6 +772,8 @@ int main(int count, char **words)
     test_cache();
     test_mistakes();
     test_instances();
+    test_repeated();
+    test_measured();
     test_failures();
     test_threads();
     test_fork();

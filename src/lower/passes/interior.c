@@ -175,26 +175,35 @@ static bool decide(InteriorPass *p, const Expr *a, const Expr *b)
     return require(p, form);
 }
 
-/* Which operand of a minimum or maximum the interior has: the one that varies from point to point; else the one that
- * varies from block to block, but a constant before that: the size of a whole tile before what is left of the image.
- * -1: not known. */
+/* Does an opened form grow with the variables of the kernel (1), or shrink (-1)? 0: neither, or not known. */
+static int direction(InteriorPass *p, const Expr *form)
+{
+    Linear linear;
+    bool   up = false, down = false;
+    if (!expr_linear(p->lw->arena, form, &linear))
+        return 0;
+    for (int i = 0; i < linear.count; i++)
+        if (contents(p, linear.atoms[i], 0).names) {
+            up |= linear.coefficients[i] > 0;
+            down |= linear.coefficients[i] < 0;
+        }
+    return up - down;
+}
+
+/* Which operand of a minimum or maximum the interior has: a coordinate, which grows with the variables of the kernel,
+ * before its bound; a bound, such as the size of a whole tile, before what is left of the image, which shrinks with
+ * them. -1: not known. */
 static int interior_operand(InteriorPass *p, const Expr *a, const Expr *b)
 {
-    const Expr *const ops[] = { a, b };
-    bool              point[2], block[2];
-    int64_t           constant;
-    for (int i = 0; i < 2; i++) {
-        const Contents c = contents(p, ops[i], 0);
-        if (c.memory)
-            return -1;
-        block[i] = c.names;
-        point[i] = contents(p, ops[i], p->grid).names;
-    }
-    if (point[0] != point[1])
-        return point[1];
-    if (point[0] || block[0] == block[1])
+    const bool first = varies(p, a), second = varies(p, b);
+    if (first == second || contents(p, a, 0).memory || contents(p, b, 0).memory)
         return -1;
-    return expr_is_int(ops[!block[1]], &constant) ? !block[1] : block[1];
+    const Expr *bound = second ? a : b;
+    int64_t     zero;
+    if (bound->op == EX_MAX && expr_is_int(bound->args[1], &zero) && !zero) /* where a piece shifted inward begins */
+        return -1;
+    const int way = direction(p, second ? b : a);
+    return !way ? -1 : (way > 0) == second;
 }
 
 static const Expr *decide_extreme(InteriorPass *p, const Expr *e)

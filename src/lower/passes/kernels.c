@@ -479,9 +479,10 @@ static const Stmt *cut_kernel(KernelCut *k, const Stmt *s)
 
 static const Stmt *cut_host(void *user, const Stmt *s)
 {
-    KernelCut    *k     = user;
-    const StmtMap m     = { k->lw->arena, cut_host, NULL, k };
-    const char   *outer = k->producing;
+    KernelCut    *k            = user;
+    const StmtMap m            = { k->lw->arena, cut_host, NULL, k };
+    const char   *outer        = k->producing;
+    const int     outer_update = k->update;
     if (is_block_loop(s) || is_thread_loop(s))
         return cut_kernel(k, s);
     if (s->kind == STMT_PRODUCE) {
@@ -492,6 +493,7 @@ static const Stmt *cut_host(void *user, const Stmt *s)
         k->lw->program->buffers.at[s->alloc.buffer->id]->memory = MEMORY_AUTO;
     s            = s->kind == STMT_LET ? map_let(k, s, &m) : stmt_map(&m, s);
     k->producing = outer;
+    k->update    = outer_update;
     return s;
 }
 
