@@ -7,7 +7,7 @@
  *         cancels. Boxes are differences of coordinates, which are no larger than MOST_COORDINATE: no sum wraps. */
 #include "lower/passes/kernel_sizes.h"
 
-enum { MOST_OPENED = 4 /* minima of a sum, in search of a bound */ };
+enum { MOST_OPENED = 5 /* minima and choices of a sum, in search of a bound */ };
 
 /* A minimum with which a sum grows, or a maximum with which it shrinks; NULL: there is none. */
 static const Expr *find_extreme(const Expr *e, bool added)
@@ -35,18 +35,58 @@ static const Expr *replace_node(void *user, const Expr *e)
     return e == r->what ? r->by : e;
 }
 
+/* A choice in a sum; NULL: there is none. */
+static const Expr *find_choice(const Expr *e)
+{
+    const Expr *found = NULL;
+    if (e->op == EX_SELECT)
+        return e;
+    if (e->op == EX_ADD || e->op == EX_SUB || e->op == EX_MUL || e->op == EX_MIN || e->op == EX_MAX)
+        for (int i = 0; !found && i < 2; i++)
+            found = find_choice(e->args[i]);
+    return found;
+}
+
+typedef struct Decision {
+    const Expr *condition;
+    bool        holds;
+} Decision;
+
+static const Expr *decide_node(void *user, const Expr *e)
+{
+    const Decision *d = user;
+    return e->op == EX_SELECT && e->args[0] == d->condition ? e->args[d->holds ? 1 : 2] : e;
+}
+
+static int64_t upper_bound(KernelSizes *z, const Expr *e, int depth);
+
+/* The larger of both sides of a condition, which all choices by it have in common. */
+static int64_t choice_bound(KernelSizes *z, const Expr *e, const Expr *choice, int depth)
+{
+    int64_t hi[2];
+    for (int i = 0; i < 2; i++) {
+        Decision d = { choice->args[0], i == 0 };
+        hi[i]      = upper_bound(z, expr_rewrite(z->lw->exprs, e, decide_node, &d), depth);
+    }
+    return hi[0] > hi[1] ? hi[0] : hi[1];
+}
+
 /* An upper bound of a sum. In place of a minimum that is added each of its operands is tried: of
  * min(end, first + 31) - first the second. */
 static int64_t upper_bound(KernelSizes *z, const Expr *e, int depth)
 {
-    int64_t lo, hi;
+    int64_t lo, hi, part;
     e = simplify(z->known, e);
     simplifier_bounds(z->known, e, &lo, &hi);
-    const Expr *extreme = depth ? find_extreme(e, true) : NULL;
+    const Expr *choice = depth ? find_choice(e) : NULL, *extreme = depth && !choice ? find_extreme(e, true) : NULL;
+    if (choice) {
+        part = choice_bound(z, e, choice, depth - 1);
+        hi   = part < hi ? part : hi;
+    }
     for (int i = 0; extreme && i < 2; i++) {
-        Replace       r    = { extreme, extreme->args[i] };
-        const int64_t part = upper_bound(z, expr_rewrite(z->lw->exprs, e, replace_node, &r), depth - 1);
-        hi                 = part < hi ? part : hi;
+        Replace r = { extreme, extreme->args[i] };
+        part      = upper_bound(z, expr_rewrite(z->lw->exprs, e, replace_node, &r), depth - 1);
+        hi        = part < hi ? part : hi;
     }
     return hi;
 }

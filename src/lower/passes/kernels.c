@@ -423,6 +423,7 @@ static void fit_threads(KernelCut *k, int asked)
         t[0] = DEFAULT_THREADS;
     if (k->lanes)
         t[0] = GPU_WARP;
+    t[2] = t[2] < GPU_MOST_THREADS_Z ? t[2] : GPU_MOST_THREADS_Z;
     while (t[0] * t[1] * t[2] > MOST_THREADS) {
         int widest = k->lanes;
         for (int i = widest; i < GPU_AXES; i++)

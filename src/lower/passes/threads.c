@@ -60,7 +60,7 @@ static const Stmt *spread(ThreadPass *p, const ThreadNest *n)
                                   x_add(lw, x_op(lw, EX_MUL, x_var(lw, pieces), x_int(lw, all)), thread_number(p, names)), s);
     s                  = stmt_for(a, pieces, LOOP_UNROLL, x_int(lw, 0), count, s);
     for (int i = 0; i < GPU_AXES; i++)
-        if (p->threads[i] > 1)
+        if (i == 0 || p->threads[i] > 1)
             s = stmt_for(a, intern(lw->cx, names[i]), LOOP_THREAD, x_int(lw, 0), x_int(lw, p->threads[i]), s);
     return s;
 }
