@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bench/run --device: the folder of bench/build_device, and what its program has measured as tables and a document.
+"""bench/run --device: the folder of bench/device/build, and what its program has measured as tables and a document.
 
 The lines of device.jsonl are one for the device and one for each variant of each app and size. A variant's figure is its time in batches. Halide is
 measured with two limits of registers and by two versions: the best of them counts. A ratio is a peer's time over Kiln's: above 1, Kiln is faster.
@@ -17,7 +17,7 @@ BLAS_GOAL = 0.8
 
 HOW = """# Benchmarks on a GPU
 
-Written by `bench/run --device`, from what the program of `bench/build_device` has measured. Data are on the device. A time is that of up to 100 calls
+Written by `bench/run --device`, from what the program of `bench/device/build` has measured. Data are on the device. A time is that of up to 100 calls
 and waiting for all of them, divided by their number: the minimum of 10 such batches after 3 calls, in ms. *sync* is that of one call and waiting for it.
 
 - *Kiln* has the schedule in `apps/NAME/NAME.cuda.sched`.
@@ -176,7 +176,7 @@ def run(options):
     """What `bench/run --device` does; gives the exit status."""
     path = options.results
     if not path:
-        built = subprocess.run([f"{ROOT}/bench/build_device", "--kiln", options.kiln] + options.apps, cwd=ROOT)
+        built = subprocess.run([f"{ROOT}/bench/device/build", "--kiln", options.kiln] + options.apps, cwd=ROOT)
         if built.returncode:
             return built.returncode
         if not ctypes.util.find_library("cuda"):

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of the program that measures on a GPU: the cases, which bench/build_device writes, arrays, comparing. */
+/* The parts of the program that measures on a GPU: the cases, which bench/device/build writes, arrays, comparing. */
 #ifndef PROGRAM_H
 #define PROGRAM_H
 
