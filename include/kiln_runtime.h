@@ -144,7 +144,9 @@ typedef enum kn_rt_event_kind {
     KN_RT_LOOP_BEGIN,
     KN_RT_LOOP_END, /* of a parallel loop; value: its extent, then its status */
     KN_RT_STAGE_BEGIN,
-    KN_RT_STAGE_END /* of a call of an extern stage; value: what it returned at the end */
+    KN_RT_STAGE_END, /* of a call of an extern stage; value: what it returned at the end */
+    KN_RT_NO_DEVICE  /* a pipeline with kernels runs its code for the host; value: the kn_device_kind that there is none
+                        of */
 } kn_rt_event_kind;
 
 typedef struct kn_rt_event {

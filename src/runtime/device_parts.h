@@ -137,7 +137,8 @@ struct kn_device {
     DeviceModule    *modules;
     DeviceProfile   *profiles; /* in the order in which they were first launched */
     atomic_bool      profiling;
-    atomic_bool      lost; /* read without the lock, too */
+    atomic_bool      lost;   /* read without the lock, too */
+    bool             forked; /* the driver's state is the parent's: none of its functions may be called */
     char             reason[DEVICE_ERROR_SIZE];
 };
 

@@ -146,6 +146,45 @@ static const char *const memory = "program memory strict\n" IN(in, f32) OUT(out,
                         "            if at < out.extent.0 - 3:\n"
                         "              out[i64(at)] = between[i64(at)] - between[i64(at + 3)]\n";
 
+/* Barriers in branches and loops that all threads of a block take alike. */
+static const char *const barriers = "program barriers strict\n" IN(in, i32) OUT(out, i32) SCRATCH(tile, i32, shared)
+    SCRATCH(other, i32,
+            shared) "\n"
+                    "kernel k threads 16 4 1:\n"
+                    "  gpu_block by from 0 extent 4:\n"
+                    "    gpu_block bx from 0 extent 4:\n"
+                    "      if bx < 3 && (by < 3 || bx == 1):\n"
+                    "        alloc i32 tile[i64(64)]:\n"
+                    "          for round from 0 extent 3:\n"
+                    "            gpu_thread y from 0 extent 4:\n"
+                    "              gpu_thread x from 0 extent 16:\n"
+                    "                tile[i64(y * 16 + x)] = in[i64(by * 256 + bx * 64 + y * 16 + x)] + round\n"
+                    "            barrier\n"
+                    "            gpu_thread y from 0 extent 4:\n"
+                    "              gpu_thread x from 0 extent 16:\n"
+                    "                out[i64(by * 256 + bx * 64 + y * 16 + x)] = out[i64(by * 256 + bx * 64 + y * 16 + "
+                    "x)] + "
+                    "tile[i64(63 - y * 16 - x)]\n"
+                    "            barrier\n"
+                    "      else:\n"
+                    "        alloc i32 other[i64(64)]:\n"
+                    "          gpu_thread x from 0 extent 16:\n"
+                    "            other[i64(x)] = x\n"
+                    "          barrier\n"
+                    "          if by == 3:\n"
+                    "            gpu_thread x from 0 extent 16:\n"
+                    "              other[i64(16 + x)] = other[i64(15 - x)]\n"
+                    "            barrier\n"
+                    "            gpu_thread x from 0 extent 10:\n"
+                    "              out[i64(by * 256 + bx * 64 + x)] = other[i64(16 + (x + 7) % 16)]\n"
+                    "          else:\n"
+                    "            gpu_thread x from 0 extent 16:\n"
+                    "              other[i64(16 + x)] = other[i64((x + 1) % 16)] * 2\n"
+                    "            barrier\n"
+                    "            gpu_thread y from 0 extent 3:\n"
+                    "              gpu_thread x from 0 extent 10:\n"
+                    "                out[i64(by * 256 + bx * 64 + y * 16 + x)] = other[i64(16 + (x + y) % 16)]\n";
+
 /* ---- Values ---- */
 
 /* Of every type, from the host: parameters, names, and a name that is made of data and may wrap. */
@@ -285,6 +324,7 @@ int main(void)
     if (opencl_open()) {
         test_text("loops", loops);
         test_text("memory", memory);
+        test_text("barriers", barriers);
         test_text("values", values);
         for (int type = KN_BOOL; type < KN_TYPE_COUNT; type++)
             test_atomics(type);
