@@ -23,7 +23,8 @@ and waiting for all of them, divided by their number: the minimum of 10 such bat
 - *Kiln* has the schedule in `apps/NAME/NAME.cuda.sched`.
 - *Halide* is the program in `bench/peers/halide` with its schedule for a GPU, which does what the schedule of Halide's own application of that name does.
   It is compiled by Debian's version and by that of PyPI's package, and the driver is told to use 64 registers to a thread, Halide's default, or up to 255.
-  The fastest of the four counts.
+  The fastest of the four counts. *anderson* is that program with a schedule of Halide's auto-scheduler Anderson2021, where it is better than the
+  one by hand.
 - *GB/s* is the size of all inputs and of the output over Kiln's time (Halide's where there is none), *of copy* that over the speed at which 2 GiB are
   copied on the device, read and written. Images of 1536x2560 stay in the device's L2 cache from call to call, in part or as a whole.
 - *Halide / Kiln* is the time of Halide over that of Kiln: above 1, Kiln is faster.
