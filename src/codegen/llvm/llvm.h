@@ -265,6 +265,9 @@ bool         is_named_coordinate(Gen *g, const Expr *e); /* of a let's value */
 void         statement_begin(Gen *g);
 ShapedValue  value_merge(ShapedValue a, const ShapedValue *b); /* level, name and purity of what is made of both */
 ShapedValue  value_constant(Gen *g, LLVMValueRef v);
+/* The place of the result of two operands; its result is NULL if it has not been computed where it can be seen. */
+AddressSum  *sum_find(Gen *g, LLVMValueRef a, LLVMValueRef b, int64_t scale);
+LLVMValueRef sum_keep(Gen *g, AddressSum *s, int level, LLVMValueRef result);
 
 /* ---- pattern.c ---- */
 bool gen_pattern(Gen *g, const Expr *e, ShapedValue *out); /* an expression that is one instruction: its value */
@@ -282,8 +285,6 @@ LLVMValueRef           to_memory(Gen *g, LLVMValueRef v, kn_type t);
 
 /* ---- address.c, access.c, memory.c ---- */
 Address      address_of(Gen *g, const Buffer *buffer, const Expr *index, bool load); /* has phases only for a load */
-AddressSum  *sum_find(Gen *g, LLVMValueRef a, LLVMValueRef b, int64_t scale);
-LLVMValueRef sum_keep(Gen *g, AddressSum *s, int level, LLVMValueRef result);
 LLVMValueRef address_pointer(Gen *g, const Address *a,
                              int64_t offset);                  /* of one element, `offset` more, at its level */
 LLVMValueRef address_lanes(Gen *g, const Address *a);          /* <L x ptr>, at its level */
