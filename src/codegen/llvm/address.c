@@ -371,6 +371,7 @@ Address address_of(Gen *g, const Buffer *buffer, const Expr *index, bool load)
         const ShapedValue v = t->atom ? gen_expr(g, t->atom) : value_constant(g, NULL);
         a.named             = a.named > v.named ? a.named : v.named;
         a.pure              = a.pure && v.pure;
+        a.factors |= (uint64_t)t->factor;
         if (t->by) {
             const ShapedValue by = gen_expr(g, t->by);
             a.named              = a.named > by.named ? a.named : by.named;
