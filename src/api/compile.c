@@ -257,10 +257,7 @@ static void find_externs(Arena *keep, Arena *scratch, const Program *program, Co
 
 static void unload(OnFree *on_free)
 {
-    Compiled *c = (Compiled *)(void *)on_free;
-    if (c->loaded)
-        c->codegen->unload(c->loaded);
-    c->loaded = NULL;
+    compiled_unload((Compiled *)(void *)on_free);
 }
 
 /* The object of the program: from the cache, if it is there and can be loaded, or from the backend and then into the
@@ -305,7 +302,8 @@ void compile_module(kn_module *m, const Codegen *codegen, Emitted *held)
     Bytes          object;
     if (program) {
         find_externs(&p->arena, &arena, program, c);
-        c->symbol = arena_strdup(&p->arena, program->name);
+        c->symbol      = arena_strdup(&p->arena, program->name);
+        c->has_kernels = program->kernels.count > 0;
     }
     if (program && object_make(m, program, &targets, &arena, held, &object)) {
         char *kept = arena_alloc(&p->arena, object.size);

@@ -50,12 +50,15 @@ struct Compiled {
     int               extern_count; /* the C functions and stages it calls */
     const char      **externs;      /* interned */
     Extern           *bound;        /* what they were when it was loaded */
+    bool              has_kernels;
     bool              from_cache;
     Checked           checked;
 };
 
 /* Fills m->compiled; a diagnostic if it cannot. What `object` holds at the end is to be released by the caller. */
 void compile_module(kn_module *m, const Codegen *codegen, Emitted *object);
+/* Unloads it, if it is loaded. */
+void compiled_unload(Compiled *c);
 /* Can c->object be loaded? It stays so if it calls no C functions. Says nothing. */
 bool compiled_loads(kn_context *cx, Compiled *c);
 /* The function, loaded, with the C functions as they are now; NULL after a diagnostic. */

@@ -6,9 +6,10 @@
  * which takes a fraction of a millisecond. */
 #include "api/compile.h"
 
-#include "runtime/runtime.h"
+#include "runtime/device.h"
 
 #include <math.h>
+#include <stdio.h>
 
 typedef struct Known {
     const char *name;
@@ -23,6 +24,8 @@ static const Known known[] = {
     ROW(kn_rt_enter) ROW(kn_rt_leave) ROW(kn_rt_need) ROW(kn_rt_fail) ROW(kn_rt_alloc) ROW(kn_rt_free)
     ROW(kn_rt_parallel) ROW(kn_rt_stage) ROW(kn_rt_stage_query) ROW(kn_rt_lock) ROW(kn_rt_unlock)
     ROW(kn_rt_profile_enter) ROW(kn_rt_profile_leave)
+    ROW(kn_rt_enter_device) ROW(kn_rt_device_enter) ROW(kn_rt_device_leave) ROW(kn_rt_device_alloc)
+    ROW(kn_rt_device_free) ROW(kn_rt_host_need) ROW(kn_rt_launch)
     ROW(memcpy) ROW(memmove) ROW(memset)
     BOTH(sqrt) BOTH(exp) BOTH(exp2) BOTH(log) BOTH(log2) BOTH(pow) BOTH(sin) BOTH(cos) BOTH(tan) BOTH(atan2)
     BOTH(tanh) BOTH(erf) BOTH(fma) BOTH(floor) BOTH(ceil) BOTH(trunc) BOTH(rint) BOTH(nearbyint) BOTH(roundeven)
@@ -87,14 +90,25 @@ static const Symbol *all_symbols(kn_context *cx, const Compiled *c, int *count)
     return out;
 }
 
+/* The runtime forgets kernels whose constant is about to go. */
+void compiled_unload(Compiled *c)
+{
+    char name[1024];
+    if (!c->loaded)
+        return;
+    if (c->has_kernels && snprintf(name, sizeof name, "%s.kernels", c->symbol) < (int)sizeof name)
+        kn_rt_device_forget(c->codegen->lookup(c->loaded, name));
+    c->codegen->unload(c->loaded);
+    c->loaded   = NULL;
+    c->function = NULL;
+}
+
 /* Loads the object; NULL, with the reason where there is one, if that cannot be done or it lacks the function. */
 static CompiledFunction *load_quietly(kn_context *cx, Compiled *c, Emitted *error)
 {
     int           count;
     const Symbol *symbols = all_symbols(cx, c, &count);
-    if (c->loaded)
-        c->codegen->unload(c->loaded);
-    c->function   = NULL;
+    compiled_unload(c);
     c->loaded     = c->codegen->load(c->object.at, c->object.size, symbols, count, error);
     void *address = c->loaded ? c->codegen->lookup(c->loaded, c->symbol) : NULL;
     memcpy(&c->function, &address, sizeof c->function);
@@ -119,11 +133,8 @@ bool compiled_loads(kn_context *cx, Compiled *c)
     Emitted    error = { 0 };
     const bool fine  = load_quietly(cx, c, &error) != NULL;
     c->codegen->release(&error);
-    if (c->loaded && (c->extern_count || !fine)) {
-        c->codegen->unload(c->loaded);
-        c->loaded   = NULL;
-        c->function = NULL;
-    }
+    if (c->extern_count || !fine)
+        compiled_unload(c);
     return fine;
 }
 

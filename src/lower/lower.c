@@ -31,6 +31,7 @@ static const LowerPass gpu_passes[] = {
     { "barriers", "barriers where data crosses threads", lower_barriers },
     { "sync", "the host's copies of buffers made current where it uses them", lower_sync },
     { "math", "exp, sin and the like as sequences of basic operators", lower_math },
+    { "names", "copies of kernels named on their own", lower_kernel_names },
 };
 
 const LowerPassList lower_pass_lists[PASS_LIST_COUNT] = {

@@ -285,7 +285,7 @@ static const Symbol device_symbols[] = {
     { "kn_rt_enter_device", (void *)test_enter }, { "kn_rt_leave", (void *)test_leave },
     { "kn_rt_device_enter", (void *)device_enter }, { "kn_rt_device_leave", (void *)device_leave },
     { "kn_rt_device_alloc", (void *)device_alloc }, { "kn_rt_device_free", (void *)device_free },
-    { "kn_rt_host_need", (void *)host_need }, { "kn_rt_launch", (void *)launch },
+    { "kn_rt_host_need", (void *)host_need }, { "kn_rt_launch", (void *)launch }, { "kn_rt_fail", (void *)test_fail },
 };
 /* clang-format on */
 

@@ -47,7 +47,9 @@ static void add_term(Terms *t, const Expr *e, const Expr *by, uint64_t factor)
 static const Expr *let_sum(Gen *g, const Expr *e)
 {
     const NameBinding *b = e->op == EX_VAR ? binding_find(g, e->u.name) : NULL;
-    return b && b->value.level > g->f->base ? b->sum : NULL;
+    if (!b)
+        return NULL;
+    return (g->kernel ? g->scopes[b->value.level].loop : b->value.level) > g->f->base ? b->sum : NULL;
 }
 
 static void add_terms(Gen *g, Terms *t, const Expr *e, uint64_t factor);
@@ -118,7 +120,7 @@ static AddressSum *sum_slot(Gen *g, LLVMValueRef a, LLVMValueRef b, int64_t scal
 }
 
 /* The place of the result for these operands. Its result is NULL if it has not been computed where it can be seen. */
-static AddressSum *sum_find(Gen *g, LLVMValueRef a, LLVMValueRef b, int64_t scale)
+AddressSum *sum_find(Gen *g, LLVMValueRef a, LLVMValueRef b, int64_t scale)
 {
     if (2 * g->sum_count >= g->sum_capacity) {
         const AddressSum *old = g->sums;
@@ -137,7 +139,7 @@ static AddressSum *sum_find(Gen *g, LLVMValueRef a, LLVMValueRef b, int64_t scal
     return s;
 }
 
-static LLVMValueRef sum_keep(Gen *g, AddressSum *s, int level, LLVMValueRef result)
+LLVMValueRef sum_keep(Gen *g, AddressSum *s, int level, LLVMValueRef result)
 {
     s->level         = level;
     s->serial        = g->scopes[level].serial;
@@ -352,6 +354,41 @@ static void add_strided_lanes(Gen *g, Address *a, const Term *t, ShapedValue v)
     join_lanes(g, a, t, multiple(g, s->result, t->factor, level), level);
 }
 
+/* A term as a part of a kernel's index. */
+static IndexPart index_part(Gen *g, const Terms *terms, const Term *t, ShapedValue v)
+{
+    IndexPart part = { .atom = t->atom ? v.v : NULL, .factor = t->factor, .id = t->atom ? t->atom->id : 0 };
+    part.level     = t->atom ? v.level : row_level(g, terms, t->by);
+    if (t->by) {
+        const ShapedValue by = gen_expr(g, t->by);
+        part.stride          = by.v;
+        part.stride_id       = t->by->id + 1;
+        part.level           = by.level > part.level ? by.level : part.level;
+    }
+    return part;
+}
+
+/* The pointer to what the parts of a kernel's index say. A large constant is one of them. */
+static void kernel_pointer(Gen *g, Address *a, IndexPart *parts, int count, uint64_t constant)
+{
+    a->constant = (int64_t)constant;
+    if (a->constant <= -MOST_OFFSET || a->constant >= MOST_OFFSET) {
+        parts[count++] = (IndexPart){ .factor = a->constant, .level = g->f->base };
+        a->constant    = 0;
+    }
+    int          level = g->f->buffers[a->buffer->id].level;
+    LLVMValueRef index = kernel_index(g, parts, count, &level);
+    if (index) {
+        AddressSum *s = sum_find(g, index, index, 0);
+        if (!s->result) {
+            at_level(g, level);
+            sum_keep(g, s, level, LLVMBuildSExt(g->b, index, g->t.i64, ""));
+        }
+        a->ptr = advanced(g, a->buffer, a->ptr, s->result, level);
+    }
+    a->level = a->level > level ? a->level : level;
+}
+
 Address address_of(Gen *g, const Buffer *buffer, const Expr *index, bool load)
 {
     Terms terms = { 0 };
@@ -360,9 +397,10 @@ Address address_of(Gen *g, const Buffer *buffer, const Expr *index, bool load)
         terms = (Terms){ 0 };
         add_term(&terms, index, NULL, 1);
     }
-    Address a = { .buffer = buffer, .named = g->f->base, .pure = true };
-    Step    steps[MOST_TERMS];
-    int     count       = 0;
+    Address   a = { .buffer = buffer, .named = g->f->base, .pure = true };
+    IndexPart parts[MOST_TERMS + 1];
+    Step      steps[MOST_TERMS];
+    int       count = 0, part_count = 0;
     a.ptr               = buffer_base(g, buffer);
     a.level             = g->f->buffers[buffer->id].level;
     const Term *varying = load && g->lanes ? only_varying(g, &terms) : NULL;
@@ -380,7 +418,9 @@ Address address_of(Gen *g, const Buffer *buffer, const Expr *index, bool load)
             a.pure               = a.pure && by.pure;
             if (v.shape != UNIFORM)
                 add_strided_lanes(g, &a, t, v);
-            if (v.shape != LANES)
+            if (v.shape != LANES && g->kernel)
+                parts[part_count++] = index_part(g, &terms, t, v);
+            else if (v.shape != LANES)
                 insert_step(steps, &count, strided_step(g, &terms, t));
             continue;
         }
@@ -398,8 +438,14 @@ Address address_of(Gen *g, const Buffer *buffer, const Expr *index, bool load)
             continue;
         if (LLVMIsAConstantInt(v.v))
             terms.constant += (uint64_t)t->factor * (uint64_t)LLVMConstIntGetSExtValue(v.v);
+        else if (g->kernel)
+            parts[part_count++] = index_part(g, &terms, t, v);
         else
             insert_step(steps, &count, (Step){ term_value(g, t, v), v.level, t->atom->id });
+    }
+    if (g->kernel) {
+        kernel_pointer(g, &a, parts, part_count, terms.constant);
+        return a;
     }
     int level = g->f->buffers[buffer->id].level;
     for (int i = 0; i < count; i++) {

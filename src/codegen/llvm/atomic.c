@@ -159,8 +159,8 @@ static void gen_one_element(Gen *g, const Place *p)
         const ShapedValue v = gen_expr(g, operand);
         here(g);
         const bool negate = g->kernel && op == LLVMAtomicRMWBinOpFSub; /* devices only add */
-        LLVMBuildAtomicRMW(g->b, negate ? LLVMAtomicRMWBinOpFAdd : op, ptr,
-                           negate ? LLVMBuildFNeg(g->b, v.v, "") : v.v, LLVMAtomicOrderingMonotonic, false);
+        LLVMBuildAtomicRMW(g->b, negate ? LLVMAtomicRMWBinOpFAdd : op, ptr, negate ? LLVMBuildFNeg(g->b, v.v, "") : v.v,
+                           LLVMAtomicOrderingMonotonic, false);
         return;
     }
     const Expr *load = own_load(g, p->value, p);

@@ -123,7 +123,7 @@ static ShapedValue port_field(Gen *g, const Buffer *b, int dim, int field, kn_ty
 }
 
 /* How many elements from the first to the last of a port: 1 + sum of (extent - 1) * |stride|; 0 if it is empty. */
-static ShapedValue port_count_of(Gen *g, const Buffer *b)
+ShapedValue port_count_of(Gen *g, const Buffer *b)
 {
     LLVMValueRef count = i64_const(g, 1), empty = LLVMConstInt(g->t.i1, 0, false);
     for (int d = 0; d < b->rank; d++) {

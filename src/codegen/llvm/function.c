@@ -92,7 +92,7 @@ Function *function_begin(Gen *g, const char *name, LLVMTypeRef type)
     LLVMBasicBlockRef start = block_new(g, "start");
     LLVMPositionBuilderAtEnd(g->b, f->entry);
     LLVMBuildBr(g->b, start);
-    scope_push(g, start);
+    scope_push_loop(g, start);
     f->base = g->depth;
     cleanup_push(g);
     forget_coordinates(g);

@@ -91,7 +91,14 @@ void scope_push(Gen *g, LLVMBasicBlockRef block)
     }
     if (!block)
         block = g->scopes[g->depth].block;
-    g->scopes[++g->depth] = (CodeScope){ .block = block, .serial = ++g->serial };
+    const int loop        = g->scopes[g->depth].loop;
+    g->scopes[++g->depth] = (CodeScope){ .block = block, .serial = ++g->serial, .loop = loop };
+}
+
+void scope_push_loop(Gen *g, LLVMBasicBlockRef block)
+{
+    scope_push(g, block);
+    g->scopes[g->depth].loop = g->depth;
 }
 
 void scope_pop(Gen *g)

@@ -55,6 +55,7 @@ typedef struct CodeScope {
     LLVMBasicBlockRef
              block;  /* where its code goes on; once an inner scope has a block of its own, that which leads there */
     uint32_t serial; /* unique: tells answers of this scope from those of another at the same depth */
+    int      loop;   /* the scope of the innermost loop around; that of the function: none */
 } CodeScope;
 
 typedef struct KnownValue {
@@ -220,8 +221,9 @@ void                                                *gen_alloc(Gen *g, size_t si
 void *gen_grow(Gen *g, void *at, size_t count, size_t size); /* at (from gen_alloc or NULL) with room for count */
 __attribute__((format(printf, 2, 3))) bool error_set(Emitted *e, const char *format, ...); /* false */
 
-void               scope_push(Gen *g, LLVMBasicBlockRef block); /* NULL: goes on in the current block */
-void               scope_pop(Gen *g);                           /* the outer scope goes on where this one ended */
+void               scope_push(Gen *g, LLVMBasicBlockRef block);      /* NULL: goes on in the current block */
+void               scope_push_loop(Gen *g, LLVMBasicBlockRef block); /* the same: the body of a loop */
+void               scope_pop(Gen *g);                                /* the outer scope goes on where this one ended */
 LLVMBasicBlockRef  block_new(Gen *g, const char *name);
 void               go_to(Gen *g, LLVMBasicBlockRef block); /* the current scope goes on in this block */
 void               at_level(Gen *g, int level);            /* what is built next belongs to that scope */
@@ -256,8 +258,9 @@ LLVMValueRef extern_function(Gen *g, const char *name, LLVMTypeRef type);
 /* ---- expr.c ---- */
 ShapedValue  gen_expr(Gen *g, const Expr *e);
 LLVMValueRef value_lanes(Gen *g, ShapedValue v,
-                         int lanes);             /* as that many lanes, at its level; lanes 0: it must be UNIFORM */
-LLVMValueRef gen_uniform(Gen *g, const Expr *e); /* fails where the lanes differ */
+                         int lanes);                 /* as that many lanes, at its level; lanes 0: it must be UNIFORM */
+LLVMValueRef gen_uniform(Gen *g, const Expr *e);     /* fails where the lanes differ */
+ShapedValue  port_count_of(Gen *g, const Buffer *b); /* elements from the first to the last, i64 */
 bool         is_coordinate(Gen *g, const Expr *e);
 bool         is_named_coordinate(Gen *g, const Expr *e); /* of a let's value */
 void         statement_begin(Gen *g);
@@ -280,6 +283,8 @@ LLVMValueRef           to_memory(Gen *g, LLVMValueRef v, kn_type t);
 
 /* ---- address.c, access.c, memory.c ---- */
 Address      address_of(Gen *g, const Buffer *buffer, const Expr *index, bool load); /* has phases only for a load */
+AddressSum  *sum_find(Gen *g, LLVMValueRef a, LLVMValueRef b, int64_t scale);
+LLVMValueRef sum_keep(Gen *g, AddressSum *s, int level, LLVMValueRef result);
 LLVMValueRef address_pointer(Gen *g, const Address *a,
                              int64_t offset);                  /* of one element, `offset` more, at its level */
 LLVMValueRef address_lanes(Gen *g, const Address *a);          /* <L x ptr>, at its level */
@@ -346,9 +351,24 @@ Cleanup *cleanup_push(Gen *g);
 bool     cleanup_pop(Gen *g);
 void     cleanup_go_on(Gen *g, Cleanup *c);
 
-/* ---- device/: kernel.c, threads.c of the device's code, launch.c of the host's ---- */
+/* ---- device/: kernel.c, index.c, threads.c of the device's code, launch.c of the host's ---- */
+
+/* The elements of a buffer that a kernel uses; MOST_OFFSET of them are for what is added to its pointers. */
+enum { MOST_OFFSET = 1 << 16 };
+#define MOST_INDEX (INT32_MAX - 2 * MOST_OFFSET)
+
+/* factor * atom * stride, of an index. */
+typedef struct IndexPart {
+    LLVMValueRef atom;   /* NULL: 1 */
+    LLVMValueRef stride; /* NULL: 1 */
+    int64_t      factor;
+    int          level;         /* of the atom and the stride */
+    uint32_t     id, stride_id; /* of their expressions; 0: there is none */
+} IndexPart;
+
 extern const Target ptx_target;
 void                gen_device_module(Gen *g); /* every kernel of the program */
+LLVMValueRef        kernel_index(Gen *g, IndexPart *parts, int count, int *level);
 void                gen_thread_nest(Gen *g, const Stmt *s);
 void                gen_barrier(Gen *g, const Stmt *s);
 void                gen_kernel_scratch(Gen *g, const Stmt *s); /* an allocation in a kernel */

@@ -278,7 +278,8 @@ static void make_entry(Gen *g, LLVMValueRef *bodies)
     LLVMPositionBuilderAtEnd(g->b, begin);
     LLVMValueRef used   = LLVMBuildAlloca(g->b, LLVMArrayType2(g->t.buffer, (uint64_t)(ports ? ports : 1)), "used");
     LLVMValueRef device = has_kernels(g) ? LLVMBuildAlloca(g->b, g->t.ptr, "call") : NULL;
-    LLVMValueRef status = rt_call(g, has_kernels(g) ? "kn_rt_enter_device" : "kn_rt_enter", g->t.i32, 4, (LLVMValueRef[]){ rt, g->rt_program, given, used });
+    LLVMValueRef status = rt_call(g, has_kernels(g) ? "kn_rt_enter_device" : "kn_rt_enter", g->t.i32, 4,
+                                  (LLVMValueRef[]){ rt, g->rt_program, given, used });
     LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntEQ, status, i32_const(g, 0), ""), run, refuse);
     LLVMPositionBuilderAtEnd(g->b, refuse);
     LLVMBuildRet(g->b, status);

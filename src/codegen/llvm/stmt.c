@@ -108,7 +108,7 @@ static void gen_serial(Gen *g, const Stmt *s)
     here(g);
     LLVMBasicBlockRef before = LLVMGetInsertBlock(g->b);
     LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSGT, extent, int_like(type, 0), ""), body, after);
-    scope_push(g, body);
+    scope_push_loop(g, body);
     here(g);
     LLVMValueRef i    = LLVMBuildPhi(g->b, type, s->loop.name);
     LLVMValueRef wide = step > 1 ? LLVMBuildExactSDiv(g->b, i, i64_const(g, step), "") : i;

@@ -142,7 +142,7 @@ static void bind_grid(Gen *g, const Kernel *k)
 
 static void make_kernel(Gen *g, const Kernel *k)
 {
-    Function *f = function_begin(g, k->stmt->kernel.name, kernel_type(g, k));
+    Function *f = function_begin(g, k->name, kernel_type(g, k));
     LLVMSetLinkage(f->f, LLVMExternalLinkage);
     LLVMSetFunctionCallConv(f->f, LLVMPTXKernelCallConv);
     set_launch_bounds(g, f->f, k->stmt);

@@ -27,7 +27,7 @@ static LLVMValueRef kernel_row(Gen *g, const Kernel *k)
         sizes[i] = (uint8_t)kn_type_size(k->values.at[i]->type);
     LLVMValueRef threads[GPU_AXES] = { i32_const(g, s->kernel.threads_x), i32_const(g, s->kernel.threads_y),
                                        i32_const(g, s->kernel.threads_z) };
-    LLVMValueRef fields[]          = { text_const(g, s->kernel.name, strlen(s->kernel.name) + 1),
+    LLVMValueRef fields[]          = { text_const(g, k->name, strlen(k->name) + 1),
                                        LLVMConstArray2(g->t.i32, threads, GPU_AXES),
                                        i32_const(g, (int64_t)k->buffers.count),
                                        i32_const(g, (int64_t)k->values.count),
@@ -177,12 +177,34 @@ static void store_at(Gen *g, LLVMTypeRef element, LLVMValueRef array, size_t i, 
     LLVMBuildStore(g->b, v, LLVMBuildInBoundsGEP2(g->b, element, array, &place, 1, ""));
 }
 
-static int kernel_index(const Gen *g, const Kernel *k)
+static int kernel_place(const Gen *g, const Kernel *k)
 {
     int i = 0;
     while (g->program->kernels.at[i] != k)
         i++;
     return i;
+}
+
+/* A kernel counts the elements of a buffer in 32 bits (index.c): one that has more is refused. Code for OpenCL counts
+ * in 64. */
+static void check_size(Gen *g, const Buffer *b)
+{
+    char text[256];
+    if (g->target->device != DEVICE_CUDA)
+        return;
+    LLVMValueRef last = b->kind == BUFFER_SCRATCH ? g->f->buffers[b->id].high : port_count_of(g, b).v;
+    here(g);
+    LLVMValueRef      fits = LLVMBuildICmp(g->b, LLVMIntSLE, last, i64_const(g, MOST_INDEX), "");
+    LLVMBasicBlockRef no = block_new(g, "large"), yes = block_new(g, "fits");
+    LLVMBuildCondBr(g->b, fits, yes, no);
+    go_to(g, no);
+    here(g);
+    snprintf(text, sizeof text, "`%.100s` has more than %d elements, which a kernel for CUDA cannot count", b->name,
+             MOST_INDEX);
+    LLVMValueRef message = text_const(g, text, strlen(text) + 1);
+    fail_with(g, rt_call(g, "kn_rt_fail", g->t.i32, 4,
+                         (LLVMValueRef[]){ g->f->rt, g->rt_program, i32_const(g, KN_ERROR_BOUNDS), message }));
+    go_to(g, yes);
 }
 
 void gen_launch(Gen *g, const Stmt *s)
@@ -202,13 +224,14 @@ void gen_launch(Gen *g, const Stmt *s)
         store_at(g, g->t.i32, grid, (size_t)a, blocks);
     }
     for (size_t i = 0; i < buffers; i++) {
+        check_size(g, k->buffers.at[i].buffer);
         LLVMValueRef at = descriptor(g, k->buffers.at[i].buffer);
         store_at(g, g->t.i64, args, i, LLVMBuildPtrToInt(g->b, at, g->t.i64, ""));
     }
     for (size_t i = 0; i < values; i++)
         store_at(g, g->t.i64, args, buffers + i, value_bits(g, k->values.at[i]));
     here(g);
-    LLVMValueRef all[] = { g->f->call, i32_const(g, kernel_index(g, k)), grid, args };
+    LLVMValueRef all[] = { g->f->call, i32_const(g, kernel_place(g, k)), grid, args };
     fail_unless_zero(g, rt_call(g, "kn_rt_launch", g->t.i32, 4, all));
     for (size_t i = 0; i < buffers; i++)
         if (k->buffers.at[i].writes)

@@ -74,7 +74,7 @@ static void gen_strided_loop(Gen *g, OpenNest open, LLVMValueRef first, LLVMValu
     here(g);
     LLVMBasicBlockRef before = LLVMGetInsertBlock(g->b);
     LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, first, extent, ""), body, after);
-    scope_push(g, body);
+    scope_push_loop(g, body);
     here(g);
     LLVMValueRef i = LLVMBuildPhi(g->b, g->t.i32, loop->loop.name);
     gen_inside(g, open, i);
