@@ -22,6 +22,9 @@ typedef struct DeviceError {
     bool lost; /* nothing can be done with the device any more */
 } DeviceError;
 
+/* Element 0 of a buffer on a device lies at a multiple of this many bytes: kernels join accesses by it. */
+enum { DEVICE_ALIGN = 16 };
+
 /* Rows between a host's memory and a device's: from `offset` on in the memory. */
 typedef struct DeviceCopy {
     bool     to_host;

@@ -124,6 +124,7 @@ typedef struct Address {
     LLVMValueRef  ptr;
     int           level, named;
     bool          pure;
+    uint64_t      factors; /* the bits of the factors of all terms that are no constants */
     int64_t       constant;
     int64_t      *offsets;   /* one for each lane; NULL: the same address for all */
     LLVMValueRef  lanes;     /* <L x i64>, or NULL */
@@ -290,6 +291,7 @@ LLVMValueRef address_pointer(Gen *g, const Address *a,
 LLVMValueRef address_lanes(Gen *g, const Address *a);          /* <L x ptr>, at its level */
 LLVMValueRef address_lane(Gen *g, const Address *a, int lane); /* of one lane, at its level */
 void         address_check(Gen *g, const Address *a);
+void         address_align(Gen *g, const Address *a, LLVMValueRef access); /* in a kernel: of all lanes or of the first */
 LLVMValueRef buffer_base(Gen *g, const Buffer *b);
 LLVMValueRef port_field_address(Gen *g, const Buffer *b, int dim, int field); /* field: DIM_FIELD_… */
 ShapedValue  gen_load(Gen *g, const Expr *e);
