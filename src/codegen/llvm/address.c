@@ -336,7 +336,8 @@ static void kernel_pointer(Gen *g, Address *a, IndexPart *parts, int count, uint
     a->constant = (int64_t)constant;
     if (a->constant <= -MOST_OFFSET || a->constant >= MOST_OFFSET) {
         parts[count++] = (IndexPart){ .factor = a->constant, .level = g->f->base };
-        a->constant    = 0;
+        a->factors |= constant;
+        a->constant = 0;
     }
     int          level = g->f->buffers[a->buffer->id].level;
     LLVMValueRef index = kernel_index(g, parts, count, &level);
