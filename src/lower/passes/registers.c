@@ -4,8 +4,9 @@
  * Takes   kernels, in which some scratch of a block is to be in registers.
  * Gives   the same with an array for each thread in its place. An index is a sum of the thread's numbers along the
  * axes, each times a constant, and of a constant, its *rest*: the rests that occur are numbered, and the number is the
- * index of the thread's own array. Holds   every access of a thread is to elements that no other thread touches: the
- * sums of all threads and all rests are different. What is not so is refused, with the place and the reason. */
+ * index of the thread's own array. Of arrays that were a thread's own before, indices that are constants become so:
+ * LLVM keeps such an array in registers. Holds   every access of a thread is to elements that no other thread touches:
+ * the sums of all threads and all rests are different. What is not so is refused, with the place and the reason. */
 #include "ir/kernel.h"
 #include "lower/passes/pass_tools.h"
 
@@ -303,6 +304,63 @@ static const Stmt *keep_in_registers(RegisterPass *p, const Stmt *s)
     return alloc;
 }
 
+/* ---- Arrays of a thread --------------------------------------------------------------------------- */
+
+/* The index as a constant, if it is one once the names of lets are gone. */
+static const Expr *constant_index(RegisterPass *p, const Buffer *b, const Expr *index)
+{
+    int64_t at;
+    if (b->kind != BUFFER_SCRATCH || (b->memory != MEMORY_REGISTER && b->memory != MEMORY_STACK) ||
+        expr_is_int(index, &at))
+        return index;
+    const Expr *open = expr_substitute(p->lw->exprs, index, p->let_count, p->names, p->values);
+    open             = simplify(p->known, open);
+    return expr_is_int(open, &at) ? open : index;
+}
+
+static const Expr *constant_load(void *user, const Expr *e)
+{
+    RegisterPass *p = user;
+    if (e->op != EX_LOAD)
+        return e;
+    const Expr *index = constant_index(p, e->u.buffer, e->args[0]);
+    return index == e->args[0] ? e : expr_load(p->lw->exprs, e->u.buffer, (kn_type)e->type, index);
+}
+
+static const Expr *constant_loads(void *user, const Expr *e)
+{
+    RegisterPass *p = user;
+    return expr_rewrite(p->lw->exprs, e, constant_load, p);
+}
+
+/* A statement of a thread. */
+static const Stmt *own_arrays(void *user, const Stmt *s)
+{
+    RegisterPass *p    = user;
+    const int     lets = p->let_count;
+    const StmtMap m    = { p->lw->arena, own_arrays, constant_loads, p };
+    const Stmt   *was  = s;
+    if (s->kind == STMT_LET)
+        push_let(p, s);
+    push_range(p, was);
+    s = stmt_map(&m, s);
+    pop_range(p, was);
+    if (s->kind == STMT_STORE) {
+        Stmt *st         = ARENA_NEW(p->lw->arena, Stmt);
+        *st              = *s;
+        st->store.places = ARENA_ARRAY(p->lw->arena, Place, (size_t)s->store.count);
+        for (int i = 0; i < s->store.count; i++) {
+            st->store.places[i]       = s->store.places[i];
+            st->store.places[i].index = constant_index(p, s->store.places[i].buffer, s->store.places[i].index);
+        }
+        s = st;
+    }
+    p->let_count = lets;
+    return s;
+}
+
+/* ---- Blocks --------------------------------------------------------------------------------------- */
+
 /* A statement of a block. */
 static const Stmt *visit(void *user, const Stmt *s)
 {
@@ -310,7 +368,7 @@ static const Stmt *visit(void *user, const Stmt *s)
     const int     lets = p->let_count;
     const StmtMap m    = { p->lw->arena, visit, NULL, p };
     if (is_thread_loop(s))
-        return s;
+        return own_arrays(p, s);
     if (s->kind == STMT_ALLOC && s->alloc.buffer->memory == MEMORY_REGISTER && !(s = keep_in_registers(p, s)))
         return NULL;
     if (s->kind == STMT_LET)
