@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Measures on a GPU what lies beside this program.
  *
- *     measure [--quick] [--out FILE] [APP ...]
+ *     measure [--quick] [--golden] [--out FILE] [APP ...]
  *
  * Takes   the cases, the libraries peer-*.so beside the program (device.h says what they are), goldens.
  * Gives   a table on stdout, and a line of JSON for each thing that was measured in FILE (device.jsonl).
@@ -9,8 +9,8 @@
  *         formulas of apps/NAME/NAME.bench, and stay on the device. A result is that of the first call, on memory that
  *         was filled before. It is compared with that of Kiln's code for the CPU, or with a golden.
  *
- * Times are measured after 3 calls. `sync` is that of a call and waiting for it, `batch` that of up to 100 calls and
- * waiting for all of them, divided by their number: the least of 10 batches.
+ * --golden: only goldens, no times. Times are measured after 3 calls. `sync` is that of a call and waiting for it,
+ * `batch` that of up to 100 calls and waiting for all of them, divided by their number: the least of 10 batches.
  */
 #include "cuda.h"
 #include "program.h"
@@ -28,15 +28,25 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PEERS = 16, WARM_UPS = 3, BATCHES = 10, BATCH_CALLS = 100, SYNC_LEAST = 5, SYNC_MOST = 1000, PATIENCE = 240 };
+enum {
+    PEERS       = 16,
+    WARM_UPS    = 3,
+    BATCHES     = 10,
+    BATCH_LEAST = 3,
+    BATCH_CALLS = 100,
+    SYNC_LEAST  = 5,
+    SYNC_MOST   = 1000,
+    PATIENCE    = 240
+};
 
-static const double sync_seconds = 0.1, batch_seconds = 0.06;
+/* Of the calls one by one, of one batch, and what both take at most where a call is long. */
+static const double sync_seconds = 0.1, batch_seconds = 0.06, most_seconds = 2;
 static const size_t copy_bytes = (size_t)2 << 30;
 
 static struct {
     char        folder[4096];
     const char *out;
-    bool        quick;
+    bool        quick, golden;
     char      **apps;
     int         app_count;
 } options;
@@ -122,14 +132,14 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The libraries beside the program, by their names; Kiln's for the GPU last, since it may fail. */
+/* The libraries beside the program, by their names: Kiln's after Halide's; then NVIDIA's. */
 static void load_peers(void)
 {
     char          *names[PEERS] = { NULL };
     int            n            = 0;
     DIR           *folder       = opendir(options.folder);
     struct dirent *entry;
-    while (folder && (entry = readdir(folder)) && n < PEERS - 1) {
+    while (folder && (entry = readdir(folder)) && n < PEERS - 2) {
         const size_t length = strlen(entry->d_name);
         if (!strncmp(entry->d_name, "peer-", 5) && length > 8 && !strcmp(entry->d_name + length - 3, ".so"))
             names[n++] = strdup(entry->d_name);
@@ -137,9 +147,6 @@ static void load_peers(void)
     if (folder)
         closedir(folder);
     qsort(names, (size_t)n, sizeof *names, by_name);
-    const DevicePeer *blas = blas_peer();
-    if (blas)
-        peers[peer_count++] = blas;
     for (int k = 0; k < n; k++) {
         char path[5000];
         snprintf(path, sizeof path, "%s/%s", options.folder, names[k]);
@@ -151,6 +158,10 @@ static void load_peers(void)
             fail("%s is no peer", names[k]);
         peer_count++;
         free(names[k]);
+    }
+    for (int k = 0; k < 2; k++) {
+        peers[peer_count] = k ? dnn_peer() : blas_peer();
+        peer_count += peers[peer_count] != NULL;
     }
 }
 
@@ -284,24 +295,26 @@ static bool take_times(const DevicePeer *peer, void *prepared, Times *t)
     for (int k = 0; k < WARM_UPS; k++)
         if (!call_and_wait(peer, prepared))
             return false;
-    double    each[SYNC_MOST];
-    int       n   = 0;
-    const int few = options.quick ? 3 : SYNC_LEAST;
-    for (const double end = seconds_now() + (options.quick ? 0.02 : sync_seconds);
-         n < SYNC_MOST && (n < few || seconds_now() < end); n++) {
+    double       each[SYNC_MOST];
+    int          n     = 0;
+    const int    few   = options.quick ? 3 : SYNC_LEAST;
+    const double begin = seconds_now(), end = begin + (options.quick ? 0.02 : sync_seconds);
+    while (n < SYNC_MOST && (n < few || seconds_now() < end) && (n == 0 || seconds_now() < begin + most_seconds)) {
         const double start = seconds_now();
         if (!call_and_wait(peer, prepared))
             return false;
-        each[n] = 1e3 * (seconds_now() - start);
+        each[n++] = 1e3 * (seconds_now() - start);
     }
     qsort(each, (size_t)n, sizeof *each, by_size);
     t->sync   = each[0];
     t->median = each[n / 2];
     t->batch  = INFINITY;
     t->calls  = (int)(1e3 * batch_seconds / t->sync);
-    t->calls  = t->calls < 3 ? 3 : t->calls > BATCH_CALLS ? BATCH_CALLS : t->calls;
+    t->calls  = t->calls < BATCH_LEAST ? BATCH_LEAST : t->calls > BATCH_CALLS ? BATCH_CALLS : t->calls;
     for (int batch = 0; batch < (options.quick ? 3 : BATCHES); batch++) {
         const double start = seconds_now();
+        if (batch && start > begin + 2 * most_seconds)
+            break;
         for (int k = 0; k < t->calls; k++)
             if (!peer->call(prepared))
                 return false;
@@ -460,10 +473,12 @@ int main(int argc, char **argv)
     for (; k < argc && argv[k][0] == '-'; k++) {
         if (!strcmp(argv[k], "--quick"))
             options.quick = true;
+        else if (!strcmp(argv[k], "--golden"))
+            options.golden = true;
         else if (!strcmp(argv[k], "--out") && k + 1 < argc)
             options.out = argv[++k];
         else
-            fail("usage: %s [--quick] [--out FILE] [APP ...]", argv[0]);
+            fail("usage: %s [--quick] [--golden] [--out FILE] [APP ...]", argv[0]);
     }
     options.apps      = argv + k;
     options.app_count = argc - k;
@@ -478,7 +493,7 @@ int main(int argc, char **argv)
         return 1;
     bool all = true;
     for (const Case *c = cases; c->app; c++)
-        if (wanted(c))
+        if (wanted(c) && (c->golden || !options.golden))
             all = in_process(run_case, c) && all;
     return fclose(results) || !all;
 }

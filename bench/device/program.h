@@ -46,7 +46,8 @@ void array_load(DeviceArray *a, const char *path);
 /* How `got` differs from `expected`, in words: "equal", "2.4e-07", "DIFFERENT by 3". False if beyond the tolerance. */
 bool array_compare(const DeviceArray *expected, const void *got, Tolerance tolerance, char *text, size_t size);
 
-/* cuBLAS as a peer; NULL where it cannot be loaded. */
+/* cuBLAS and cuDNN as peers; NULL where they cannot be loaded. */
 const DevicePeer *blas_peer(void);
+const DevicePeer *dnn_peer(void);
 
 #endif

@@ -145,7 +145,7 @@ static bool is_open(const Bind *bind, const ArgumentSlot *slot)
 static bool buffer_sound(Bind *bind, const ArgumentSlot *slot)
 {
     const kn_buffer *b = slot->arg->buffer;
-    if (bind->purpose == FOR_RUN)
+    if (bind->purpose == FOR_RUN || (bind->purpose == FOR_KERNELS && !b->device))
         return buffer_check(bind->cx, b, slot->name, slot->kind == KN_OUTPUT) == KN_OK;
     return buffer_check_shape(bind->cx, b, slot->name) == KN_OK;
 }
@@ -241,7 +241,8 @@ static void check_overlaps(Bind *bind)
 {
     for (const ArgumentSlot *a = bind->slots.at, *end = a + bind->slots.count; a < end; a++)
         for (const ArgumentSlot *b = a + 1; b < end; b++)
-            if (a->sound && b->sound && b->kind == KN_OUTPUT && buffers_overlap(a->arg->buffer, b->arg->buffer))
+            if (a->sound && b->sound && b->kind == KN_OUTPUT && a->arg->buffer->data && b->arg->buffer->data &&
+                buffers_overlap(a->arg->buffer, b->arg->buffer))
                 diag_status(bind->cx, KN_ERROR_ARGUMENT,
                             "`%s` and `%s` share memory: an output needs memory of its own", a->name, b->name);
 }
@@ -272,7 +273,7 @@ bool arguments_bind(kn_pipeline *p, Purpose purpose, const kn_arg *args, int cou
         else
             bind_buffer(&bind, slot);
     }
-    if (purpose == FOR_RUN)
+    if (purpose == FOR_RUN || purpose == FOR_KERNELS)
         check_overlaps(&bind);
     return cx->error_count == 0;
 }

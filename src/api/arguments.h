@@ -6,11 +6,12 @@
 #include "analysis/regions.h"
 
 typedef enum Purpose {
-    FOR_RUN,    /* every buffer has its memory */
-    FOR_BOUNDS, /* only the boxes count: no memory and no stride is looked at */
-    FOR_FIT,    /* likewise; an output may be missing, and one of rank 0 is computed */
-    FOR_SIZES   /* likewise; anything may be missing: then an input is unbounded, a parameter has some value of its
-                 * range */
+    FOR_RUN,     /* every buffer has its memory */
+    FOR_KERNELS, /* likewise, on the host or on a device; of the latter the runtime checks more */
+    FOR_BOUNDS,  /* only the boxes count: no memory and no stride is looked at */
+    FOR_FIT,     /* likewise; an output may be missing, and one of rank 0 is computed */
+    FOR_SIZES    /* likewise; anything may be missing: then an input is unbounded, a parameter has some value of its
+                  * range */
 } Purpose;
 
 typedef struct Arguments {

@@ -11,7 +11,7 @@ kn_buffer **port_buffers(kn_pipeline *p, const Arguments *a)
     size_t outputs = 0;
     for (size_t o = 0; o < p->outputs.count; o++)
         outputs += (size_t)p->outputs.at[o].func->component_count;
-    kn_buffer **ports = ARENA_ARRAY(&p->cx->call, kn_buffer *, p->funcs.count + outputs);
+    kn_buffer **ports = ARENA_ARRAY(&p->cx->call, kn_buffer *, p->funcs.count + outputs + 1);
     size_t      n     = 0;
     for (size_t i = 0; i < p->funcs.count; i++)
         if (p->funcs.at[i]->kind == FUNC_INPUT)

@@ -12,8 +12,7 @@ bool call_possible(kn_pipeline *p, const Arguments *a);
  * symbolic boxes ask for more of an input than the exact ones, and the interpreter has to run. */
 bool call_compiled(kn_module *m, const Arguments *a);
 
-/* The buffers of the ports, inputs and then outputs, and the parameters in 8 bytes each, as compiled code takes
- * them. */
+/* The buffers of the ports as compiled code takes them, inputs and then outputs, with NULL behind the last. */
 kn_buffer **port_buffers(kn_pipeline *p, const Arguments *a);
 
 #endif

@@ -3,6 +3,7 @@
  * kn_bounds for boxes of everything, and kn_run computes.
  */
 #include "api/call.h"
+#include "api/compile.h"
 #include "interp/interp.h"
 #include "runtime/runtime.h"
 
@@ -61,20 +62,49 @@ static void warn_interpreted(kn_pipeline *p, bool possible)
             "the interpreter does this call, many times slower: compiled code has coordinates within ±2^28 only");
 }
 
+/* The interpreter works on the host's copies: makes them current. The outputs' become the newer ones. */
+static bool use_host_copies(kn_pipeline *p, const Arguments *a)
+{
+    size_t inputs = 0;
+    for (size_t i = 0; i < p->funcs.count; i++)
+        inputs += p->funcs.at[i]->kind == FUNC_INPUT;
+    kn_buffer **ports = port_buffers(p, a);
+    for (size_t i = 0; ports[i]; i++) {
+        kn_buffer *b = ports[i];
+        if (!b->device)
+            continue;
+        if (kn_copy_to_host(b) != KN_OK) {
+            diag_status(p->cx, KN_ERROR_DEVICE, "%s", kn_rt_last_error());
+            return false;
+        }
+        if (!b->data) {
+            diag_status(p->cx, KN_ERROR_ARGUMENT,
+                        "the interpreter does this call, and a buffer is on a device only; point its data at memory");
+            return false;
+        }
+        b->flags = i < inputs ? 0 : KN_HOST_NEWER;
+    }
+    return true;
+}
+
 static void run(void *arg)
 {
     Call       *call = arg;
     kn_context *cx   = call->p->cx;
     Arguments   a;
     Regions     regions;
-    call->m->interpreted = false;
-    if (!arguments_bind(call->p, FOR_RUN, call->args, call->count, &a))
+    call->m->interpreted     = false;
+    const Compiled *compiled = call->m->compiled;
+    const Purpose   purpose  = compiled && compiled->has_kernels ? FOR_KERNELS : FOR_RUN;
+    if (!arguments_bind(call->p, purpose, call->args, call->count, &a))
         return;
-    const bool possible = call->m->compiled && call_possible(call->p, &a);
+    const bool possible = compiled && call_possible(call->p, &a);
     if (possible && call_compiled(call->m, &a))
         return;
-    if (call->m->compiled)
+    if (compiled)
         warn_interpreted(call->p, possible);
+    if (purpose == FOR_KERNELS && !use_host_copies(call->p, &a))
+        return;
     call->m->interpreted = true;
     if (regions_compute(call->p, &cx->call, &a.binding, false, &regions)) {
         const kn_status status = interpret(call->p, &a.binding, &regions, a.inputs, a.outputs);

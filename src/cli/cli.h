@@ -23,6 +23,7 @@ typedef enum CommandId {
     COMMAND_SCHEDULE,
     COMMAND_BENCH,
     COMMAND_CALIBRATE,
+    COMMAND_DEVICES,
     COMMAND_FMT,
     COMMAND_COUNT
 } CommandId;
@@ -358,6 +359,7 @@ int command_show(Cli *cli);
 int command_schedule(Cli *cli);
 int command_bench(Cli *cli);
 int command_calibrate(Cli *cli);
+int command_devices(Cli *cli);
 int command_fmt(Cli *cli);
 
 /* calibrate.c: the machine that `kiln calibrate` measured; NULL if it did not run. */

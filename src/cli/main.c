@@ -120,6 +120,17 @@ const Command command_table[COMMAND_COUNT] = {
                        "those of a usual machine.",
         .run         = command_calibrate,
     },
+    [COMMAND_DEVICES] = {
+        .name        = "devices",
+        .synopsis    = "",
+        .summary     = "list the GPUs that programs can run on, and measure their copies",
+        .description = "Prints each device that CUDA's driver and OpenCL have: its name, its capability, its memory, "
+                       "and how fast memory is copied from the host, to it and inside the device, where what is read "
+                       "and written counts twice. Where a driver is missing it says so. The exit status is 1 if there "
+                       "is no device.\n\n"
+                       "A program runs on device 0 of its kind, or on the one that the environment's KN_DEVICE says.",
+        .run         = command_devices,
+    },
     [COMMAND_FMT] = {
         .name        = "fmt",
         .synopsis    = "FILE …",

@@ -5,7 +5,7 @@
  * is loaded and a device is opened. A device's own lock guards its memory and modules. The registry is taken first.
  *
  * A device is lost when its driver says so (an illegal address, a hardware error), and in the child of a fork, which no
- * driver survives. Then every function for it fails with the reason, and nothing is freed any more.
+ * driver survives. Then every function for it fails with the reason.
  */
 #include "runtime/device_parts.h"
 
@@ -79,6 +79,7 @@ static void device_fork_child(void)
     for (kn_device *d = devices; d; d = d->next) {
         pthread_mutex_init(&d->lock, NULL);
         snprintf(d->reason, sizeof d->reason, "it was opened before a fork; open devices in the child only");
+        d->forked = true;
         atomic_store(&d->lost, true);
     }
 }
@@ -119,6 +120,24 @@ int kn_device_count(kn_device_kind kind)
     if (status)
         kn_rt_error(rt, (kn_status)status, "kn_device_count: %s: %s", ops->name, error.text);
     return status ? 0 : count;
+}
+
+int32_t kn_rt_device_present(kn_rt *rt, const kn_rt_program *program, int32_t kind)
+{
+    static _Atomic(signed char) known[DEVICE_KINDS]; /* 1: yes; -1: no */
+    const DeviceOps            *ops = device_ops(kind);
+    if (ops && !atomic_load(&known[kind])) {
+        DeviceError error = { 0 };
+        int         count = 0;
+        pthread_mutex_lock(&device_registry);
+        const int status = ops->count(&count, &error);
+        pthread_mutex_unlock(&device_registry);
+        atomic_store(&known[kind], status || !count ? -1 : 1);
+    }
+    if (ops && atomic_load(&known[kind]) > 0)
+        return 1;
+    kn_rt_trace(kn_rt_of(rt), KN_RT_NO_DEVICE, program->name, NULL, kind);
+    return 0;
 }
 
 /* Adds a device to the list; the registry is held. */
@@ -186,18 +205,18 @@ void kn_device_close(kn_device *d)
         d->next->link = d->link;
     pthread_mutex_unlock(&device_registry);
     DeviceError error = { 0 };
-    if (!atomic_load(&d->lost))
+    if (!d->forked)
         (void)d->ops->sync(d->state, &error); /* what failed can be told to nobody any more */
     kn_rt_device_memory_drop(d);
-    kn_rt_device_profile_drop(d);
+    kn_rt_kernels_drop(kn_rt_of(NULL), &d->profiles);
     while (d->modules) {
         DeviceModule *m = d->modules;
         d->modules      = m->next;
-        if (!atomic_load(&d->lost))
+        if (!d->forked)
             d->ops->unload(d->state, m->module);
         free(m);
     }
-    if (!atomic_load(&d->lost))
+    if (!d->forked)
         d->ops->close(d->state);
     pthread_mutex_destroy(&d->lock);
     free(d);
@@ -354,7 +373,7 @@ void kn_rt_device_forget(const kn_rt_kernels *kernels)
         if (m)
             *link = m->next;
         pthread_mutex_unlock(&d->lock);
-        if (m && !atomic_load(&d->lost)) {
+        if (m && !d->forked) {
             (void)d->ops->sync(d->state, &error); /* a failure is told again by the next function for the device */
             d->ops->unload(d->state, m->module);
         }

@@ -3,7 +3,8 @@
  *
  * One idea: a buffer has at most two copies, and flags say which is newer. A kernel, or code of the host, says before
  * it begins what it will read and write; what has to be copied follows from the flags, and nothing else is copied. Both
- * copies have one layout: element i of one is element i of the other.
+ * copies have one layout: element i of one is element i of the other. Element 0 lies at a multiple of 16 bytes on the
+ * device.
  *
  * A call of a pipeline is
  *     kn_rt_enter_device; kn_rt_device_enter; …; kn_rt_device_leave; kn_rt_leave
@@ -48,6 +49,10 @@ typedef struct kn_rt_call kn_rt_call;
 
 /* As kn_rt_enter, for a program with kernels: a port may have its newer, or its only, copy on a device. */
 KN_API int kn_rt_enter_device(kn_rt *rt, const kn_rt_program *program, const kn_buffer *const *given, kn_buffer *used);
+
+/* Whether there is a device of that kind, asked once: 1 or 0. For a program that has code for the host alone, too; a
+ * trace hears of it where that is what runs (KN_RT_NO_DEVICE). No error is told. */
+KN_API int32_t kn_rt_device_present(kn_rt *rt, const kn_rt_program *program, int32_t kind);
 
 /* Chooses the device (that of the ports that have one, which must be the same for all; else the one of the instance),
  * and loads the kernels there, unless they are loaded. `used` are the ports, as kn_rt_enter filled them. *call is NULL

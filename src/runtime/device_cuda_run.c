@@ -278,7 +278,7 @@ int kn_rt_cu_run(void *state, const DeviceBatch *batch, double *seconds, DeviceE
 void kn_rt_cu_kernel_info(void *state, void *module, const kn_rt_kernel *kernel, int index, kn_kernel_profile *profile)
 {
     const CuModule *m        = module;
-    const CuObject  function = m->functions[index];
+    CuObject        function = m->functions[index];
     bool            pushed;
     if (kn_rt_cu_enter(state, &pushed) == CU_OK) {
         (void)kn_rt_cu.cuFuncGetAttribute(&profile->shared_bytes, CU_FUNCTION_SHARED, function);

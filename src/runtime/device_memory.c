@@ -32,7 +32,7 @@ static void block_link(DeviceBlock **list, DeviceBlock *b)
 /* Frees a block that is in no list. */
 static void block_free(kn_device *d, DeviceBlock *b)
 {
-    if (!atomic_load(&d->lost))
+    if (!d->forked)
         d->ops->free(d->state, b->memory);
     free(b);
 }

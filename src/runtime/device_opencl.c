@@ -226,6 +226,7 @@ static void cl_describe(ClObject device, kn_device_info *info)
 {
     cl_text(device, CL_INFO_NAME, info->name, sizeof info->name);
     cl_text(device, CL_INFO_VERSION, info->capability, sizeof info->capability);
+    info->capability[strcspn(info->capability + strlen("OpenCL "), " ") + strlen("OpenCL ")] = 0;
     cl_text(device, CL_INFO_DRIVER, info->driver, sizeof info->driver);
     info->is_gpu          = cl_number(device, CL_INFO_TYPE, 8) & CL_GPU;
     info->multiprocessors = (int32_t)cl_number(device, CL_INFO_COMPUTE_UNITS, 4);
@@ -420,8 +421,8 @@ static int cl_set_arguments(ClObject object, const kn_rt_kernel *kernel, const u
     unsigned n    = 0;
     int      code = CL_OK;
     for (int i = 0; i < kernel->buffer_count && code == CL_OK; i++) {
-        const ClObject memory = memory_of(*arguments++);
-        code                  = cl.clSetKernelArg(object, n++, sizeof memory, memory ? &memory : NULL);
+        ClObject memory = memory_of(*arguments++);
+        code            = cl.clSetKernelArg(object, n++, sizeof memory, memory ? &memory : NULL);
         if (code == CL_OK)
             code = cl.clSetKernelArg(object, n++, sizeof *arguments, arguments++);
     }

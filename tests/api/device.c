@@ -56,6 +56,49 @@ static void test_queue(kn_device *d)
     CHECK(kn_rt_set_device(NULL, d) == KN_OK && kn_rt_set_device(NULL, NULL) == KN_OK, "%s", kn_rt_last_error());
 }
 
+/* A module for OpenCL: on buffers of the host, and on data that stays on the device. */
+static void test_module(kn_device *d)
+{
+    uint16_t     values[32 * 32], result[30 * 30], again[30 * 30];
+    kn_context  *cx = kn_context_new(NULL);
+    kn_pipeline *p  = kn_parse(cx, "blur.kiln", blur_text, -1);
+    kn_module   *m = kn_compile(p, &(kn_options){ .target = "opencl" }), *host = kn_compile(p, NULL);
+    kn_buffer    in  = kn_buffer_dense(values, KN_U16, 2, (int32_t[]){ 32, 32 });
+    kn_buffer    out = kn_buffer_dense(result, KN_U16, 2, (int32_t[]){ 30, 30 }), there = out;
+    const kn_arg args[] = { { "in", .buffer = &in }, { "out", .buffer = &out } },
+                 far[]  = { { "in", .buffer = &in }, { "out", .buffer = &there } };
+    there.data          = again;
+    for (int i = 0; i < 2; i++)
+        out.dim[i].min = there.dim[i].min = 1;
+    for (int i = 0; i < 32 * 32; i++)
+        values[i] = (uint16_t)(i * 37 % 1001);
+    CHECK(m && host, "%s", kn_error_text(cx));
+    CHECK(kn_run(host, args, 2) == KN_OK, "%s", kn_error_text(cx));
+    CHECK(kn_run(m, far, 2) == KN_OK && !memcmp(result, again, sizeof result), "%s", kn_error_text(cx));
+    CHECK(kn_copy_to_device(d, &in) == KN_OK && kn_buffer_alloc_device(&there, d) == KN_OK, "%s", kn_rt_last_error());
+    memset(values, 0, sizeof values);
+    memset(again, 0, sizeof again);
+    for (int i = 0; i < 2; i++)
+        CHECK(kn_run(m, far, 2) == KN_OK && there.flags == KN_DEVICE_NEWER && !again[7], "%s", kn_error_text(cx));
+    CHECK(kn_run(host, far, 2) == KN_ERROR_ARGUMENT && strstr(kn_error_text(cx), "copy it to the host first"), "%s",
+          kn_error_text(cx));
+    CHECK(kn_copy_to_host(&there) == KN_OK && !memcmp(result, again, sizeof result), "%s", kn_rt_last_error());
+    there.data = in.data = NULL;
+    CHECK(kn_run(m, far, 2) == KN_OK, "without memory on the host: %s", kn_error_text(cx));
+    there.data = again;
+    memset(again, 0, sizeof again);
+    CHECK(kn_copy_to_host(&there) == KN_OK && !memcmp(result, again, sizeof result), "%s", kn_rt_last_error());
+    kn_device *other = kn_device_open(KN_DEVICE_OPENCL, 0);
+    kn_buffer_free_device(&there);
+    CHECK(kn_buffer_alloc_device(&there, other) == KN_OK && kn_run(m, far, 2) == KN_ERROR_ARGUMENT &&
+              strstr(kn_error_text(cx), "different devices"),
+          "%s", kn_error_text(cx));
+    kn_buffer_free_device(&there);
+    kn_buffer_free_device(&in);
+    kn_device_close(other);
+    kn_context_free(cx);
+}
+
 int main(void)
 {
     const int count = kn_device_count(KN_DEVICE_OPENCL);
@@ -71,6 +114,7 @@ int main(void)
     if (d) {
         test_copies(d);
         test_queue(d);
+        test_module(d);
     }
     kn_device_close(d);
     return check_done();

@@ -65,7 +65,7 @@ static void test_text(const char *what, const char *text)
 /* ---- Loops ---- */
 
 /* Thread loops that are as long as the block is wide, shorter, longer, of a size known when the kernel starts, and with
- * fewer axes than the block has. The kernel's name and the buffers' are words of OpenCL. */
+ * fewer axes than the block has. Buffers are called by words of OpenCL; two kernels have one name, as copies do. */
 static const char *const loops =
     "program loops strict\n"
     "param k : i32\n" IN(half, i32) OUT(float4, i32) OUT(get_global_id, i32) OUT(c, i32) OUT(d, i32)
@@ -103,6 +103,9 @@ static const char *const loops =
                     "kernel one threads 1 1 1:\n"
                     "  gpu_thread x from 0 extent 1:\n"
                     "    d[i64(4000 + x)] = 9\n"
+                    "kernel one threads 1 1 1:\n"
+                    "  gpu_thread x from 0 extent 1:\n"
+                    "    d[i64(4001 + x)] = 8\n"
                     "for round from 0 extent 3:\n"
                     "  kernel again threads 8 1 1:\n"
                     "    gpu_block b from 0 extent round:\n"
@@ -145,6 +148,45 @@ static const char *const memory = "program memory strict\n" IN(in, f32) OUT(out,
                         "            let at = b * 64 + y * 32 + x\n"
                         "            if at < out.extent.0 - 3:\n"
                         "              out[i64(at)] = between[i64(at)] - between[i64(at + 3)]\n";
+
+/* Barriers in branches and loops that all threads of a block take alike. */
+static const char *const barriers = "program barriers strict\n" IN(in, i32) OUT(out, i32) SCRATCH(tile, i32, shared)
+    SCRATCH(other, i32,
+            shared) "\n"
+                    "kernel k threads 16 4 1:\n"
+                    "  gpu_block by from 0 extent 4:\n"
+                    "    gpu_block bx from 0 extent 4:\n"
+                    "      if bx < 3 && (by < 3 || bx == 1):\n"
+                    "        alloc i32 tile[i64(64)]:\n"
+                    "          for round from 0 extent 3:\n"
+                    "            gpu_thread y from 0 extent 4:\n"
+                    "              gpu_thread x from 0 extent 16:\n"
+                    "                tile[i64(y * 16 + x)] = in[i64(by * 256 + bx * 64 + y * 16 + x)] + round\n"
+                    "            barrier\n"
+                    "            gpu_thread y from 0 extent 4:\n"
+                    "              gpu_thread x from 0 extent 16:\n"
+                    "                out[i64(by * 256 + bx * 64 + y * 16 + x)] = out[i64(by * 256 + bx * 64 + y * 16 + "
+                    "x)] + "
+                    "tile[i64(63 - y * 16 - x)]\n"
+                    "            barrier\n"
+                    "      else:\n"
+                    "        alloc i32 other[i64(64)]:\n"
+                    "          gpu_thread x from 0 extent 16:\n"
+                    "            other[i64(x)] = x\n"
+                    "          barrier\n"
+                    "          if by == 3:\n"
+                    "            gpu_thread x from 0 extent 16:\n"
+                    "              other[i64(16 + x)] = other[i64(15 - x)]\n"
+                    "            barrier\n"
+                    "            gpu_thread x from 0 extent 10:\n"
+                    "              out[i64(by * 256 + bx * 64 + x)] = other[i64(16 + (x + 7) % 16)]\n"
+                    "          else:\n"
+                    "            gpu_thread x from 0 extent 16:\n"
+                    "              other[i64(16 + x)] = other[i64((x + 1) % 16)] * 2\n"
+                    "            barrier\n"
+                    "            gpu_thread y from 0 extent 3:\n"
+                    "              gpu_thread x from 0 extent 10:\n"
+                    "                out[i64(by * 256 + bx * 64 + y * 16 + x)] = other[i64(16 + (x + y) % 16)]\n";
 
 /* ---- Values ---- */
 
@@ -285,6 +327,7 @@ int main(void)
     if (opencl_open()) {
         test_text("loops", loops);
         test_text("memory", memory);
+        test_text("barriers", barriers);
         test_text("values", values);
         for (int type = KN_BOOL; type < KN_TYPE_COUNT; type++)
             test_atomics(type);

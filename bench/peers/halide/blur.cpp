@@ -23,7 +23,7 @@ Func blur(App &app)
     }
     if (app.gpu) {
         Var xv("xv");
-        out.split(y, y, yi, 8).split(x, x, xv, 2).split(x, x, xi, 32).reorder(xv, yi, xi, x, y);
+        out.split(y, y, yi, 8).split(x, x, xi, 64).split(xi, xi, xv, 2).reorder(xv, yi, xi, x, y);
         out.vectorize(xv).unroll(yi).gpu_threads(xi).gpu_blocks(x, y);
     }
     return out;

@@ -2,8 +2,8 @@
 /* camera_pipe: strips of rows in parallel, two rows at a time; the four planes, the two greens, the corrected and the
  * curved pixels are rings of rows; the corrected ones are computed four at a time, one of each parity, so that no
  * choice by parity is left and the two of a row are interleaved in registers; the curve is looked up by scalars, which
- * costs less than taking vectors apart. On a GPU one kernel, every stage of a tile in shared memory, two pixels of the
- * mosaic to a thread; the curve and the matrix are kernels of their own. */
+ * costs less than taking vectors apart. On a GPU one kernel, every stage of a tile in shared memory, four pixels of
+ * the mosaic to a thread; the curve and the matrix are kernels of their own. */
 #include "app.h"
 
 namespace
@@ -140,16 +140,13 @@ Func camera_pipe(App &app)
         out.bound(x, 0, result.width() / 2 * 2).bound(y, 0, result.height() / 2 * 2);
         out.bound(c, 0, 3).tile(x, y, xo, yo, xt, yt, 56, 12).split(xt, xt, xi, 2).reorder(xi, c, xt, yt, xo, yo);
         out.unroll(xi).unroll(c).gpu_blocks(xo, yo).gpu_threads(xt, yt);
-        for (Func f : { p, cc }) {
-            f.bound(c, 0, 3).align_bounds(x, 2).split(x, x, xi, 2, TailStrategy::RoundUp).reorder(xi, c, x, y);
-            f.unroll(xi).unroll(c);
-            threads(f);
-        }
-        cc.align_bounds(y, 2);
-        uy.bound(c, 0, 3).split(x, x, xi, 2).reorder(xi, c, x, y).unroll(xi).unroll(c);
+        cc.bound(c, 0, 3).align_bounds(x, 2).align_bounds(y, 2);
+        cc.tile(x, y, xi, yi, 2, 2, TailStrategy::RoundUp).reorder(xi, yi, c, x, y).unroll(xi).unroll(yi).unroll(c);
+        for (Func f : { p, uy })
+            f.bound(c, 0, 3).split(x, x, xi, 2).reorder(xi, c, x, y).unroll(xi).unroll(c);
         m.plane.bound(c, 0, 4).reorder(c, x, y).unroll(c);
         d.tile(x, y, xi, yi, 2, 2).unroll(xi).unroll(yi);
-        for (Func f : { uy, g_r, g_b, m.plane, d })
+        for (Func f : { uy, p, cc, g_r, g_b, m.plane, d })
             threads(f);
     }
     return out;

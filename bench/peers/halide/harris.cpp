@@ -56,14 +56,14 @@ Func harris(App &app)
     }
     if (app.gpu) {
         Var xo("xo"), yo("yo"), xv("xv");
-        out.tile(x, y, xo, yo, xi, yi, 62, 14).split(xi, xi, xv, 2).vectorize(xv);
+        out.tile(x, y, xo, yo, xi, yi, 62, 14).split(xi, xi, xv, 2).unroll(xv);
         out.gpu_blocks(xo, yo).gpu_threads(xi, yi);
         for (Func f : { gray, Ix, Iy })
             f.compute_at(out, xo).split(x, x, xv, 2, TailStrategy::RoundUp).vectorize(xv).gpu_threads(x, y);
         Iy.compute_with(Ix, x);
         for (Func f : { Ix, Iy }) {
             Func window = f.in();
-            window.compute_at(out, xi).vectorize(x, 2).unroll(x).unroll(y);
+            window.compute_at(out, xi).unroll(x).unroll(y);
         }
     }
     return out;

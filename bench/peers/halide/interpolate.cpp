@@ -96,10 +96,9 @@ Func interpolate(App &app)
             kernel(d[l], 16, 8);
         for (int l = 3; l < L; l += 2)
             kernel(r[l], 16, 8);
-        out.bound(c, 0, 3)
-            .tile(x, y, xo, yo, xt, yt, 32, 32)
-            .tile(xt, yt, xi, yi, 2, 2)
-            .reorder(c, xi, yi, xt, yt, xo, yo);
+        const OutputImageParam result = out.output_buffer();
+        out.bound(x, 0, result.width() / 2 * 2).bound(y, 0, result.height() / 2 * 2).bound(c, 0, 3);
+        out.tile(x, y, xo, yo, xt, yt, 32, 32).tile(xt, yt, xi, yi, 2, 2).reorder(c, xi, yi, xt, yt, xo, yo);
         out.unroll(c).unroll(xi).unroll(yi).gpu_blocks(xo, yo).gpu_threads(xt, yt);
         for (int l = 1; l < 3 && l < L; l++)
             r[l].compute_at(out, xo).bound(c, 0, 4).reorder(c, x, y).unroll(c).gpu_threads(x, y);

@@ -143,6 +143,7 @@ Func lens_blur(App &app)
         Var        xo("xo"), yo("yo"), zo("zo"), xt("xt"), yt("yt"), zt("zt");
         const auto kernel = [&](Func f) { f.compute_root().gpu_tile(x, y, xo, yo, xt, yt, 16, 8); };
         cost.reorder(z, x, y);
+        out.bound(c, 0, 3).reorder(c, x, y).unroll(c);
         for (Func f : { cost, conf, depth, wy, worst, out })
             kernel(f);
         least.compute_at(depth, xt);

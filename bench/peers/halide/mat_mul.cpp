@@ -33,6 +33,7 @@ Func mat_mul(App &app)
             p->dim(0).set_bounds(0, n).dim(1).set_bounds(0, n).set_stride(n);
             p->set_host_alignment(16);
         }
+        out.output_buffer().set_host_alignment(16);
         out.output_buffer().dim(0).set_bounds(0, n).dim(1).set_bounds(0, n).set_stride(n);
         out.bound(x, 0, n).bound(y, 0, n).tile(x, y, xo, yo, xt, yt, 64, 16).tile(xt, yt, xi, yi, 4, 8);
         out.vectorize(xi).unroll(yi).gpu_blocks(xo, yo).gpu_threads(xt, yt);
@@ -40,7 +41,7 @@ Func mat_mul(App &app)
         product.update().reorder(x, y, k).vectorize(x).unroll(y).unroll(k, 8);
         Func a = A.in(product), b = B.in(product);
         for (Func f : { a, b })
-            f.compute_at(product, k).vectorize(f.args()[0]).unroll(f.args()[1]);
+            f.compute_at(product, k).vectorize(f.args()[0], 4).unroll(f.args()[0]).unroll(f.args()[1]);
     }
     return out;
 }

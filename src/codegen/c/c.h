@@ -80,6 +80,13 @@ typedef struct CScope {
     Map         names; /* what was declared here, by its type, hint and text */
 } CScope;
 
+/* Of a kernel: shared memory. */
+typedef struct CSharedArray {
+    const char *name, *type;
+    int64_t     count;
+    bool        unused; /* what it was made for stands in the other branch of the `if` around */
+} CSharedArray;
+
 /* A function of the file that is being written. */
 typedef struct CFunction CFunction;
 struct CFunction {
@@ -91,6 +98,7 @@ struct CFunction {
     size_t       stack;          /* bytes of arrays */
     int          cleanups, held; /* allocations that are to be freed on the way out: now, and the most of them */
     bool         fails, streams;
+    VEC(CSharedArray) shared;
 };
 
 typedef struct CDialect {
@@ -104,7 +112,8 @@ typedef struct CGen {
     char            why[400]; /* it could not be written */
     const Program  *program;
     const CDialect *dialect;
-    const Kernel   *kernel; /* that is being written; NULL: a function of C */
+    const Kernel   *kernel;    /* that is being written; NULL: a function of C */
+    const char     *predicate; /* what is written is executed only if it holds; NULL: always */
     Arena          *arena;
     const char     *name; /* of the C function */
     Text            types, externs, helpers, lane_helpers, functions;
@@ -228,7 +237,14 @@ void        c_return_unless_zero(CGen *g, const char *call);
 /* ---- c_kernel.c, c_atomic.c: kernels ---- */
 const char *c_kernels_text(CGen *g); /* the whole file */
 void        c_thread_nest(CGen *g, const Stmt *s);
-void        c_kernel_array(CGen *g, const Stmt *alloc, const char *name);
+void        c_barrier(CGen *g);
+bool        c_has_barrier(const Stmt *s);
+/* An `if` with barriers, whose condition is counted. No barrier stands in a branch of the text: PoCL 3.1 mistakes the
+ * conditions of threads behind it for conditions of the block. What has no barrier is executed if g->predicate holds,
+ * the barriers always. */
+void        c_barrier_branch(CGen *g, const Stmt *s);
+void        c_predicated(CGen *g, const Stmt *s);
+const char *c_kernel_array(CGen *g, const Stmt *alloc); /* its name */
 void        c_atomic_store(CGen *g, const Stmt *s);
 
 #endif

@@ -132,29 +132,123 @@ void c_thread_nest(CGen *g, const Stmt *s)
             c_unbind(g, nest.loops[axis]->loop.name);
 }
 
+/* ---- Barriers ---- */
+
+void c_barrier(CGen *g)
+{
+    c_line(g, "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);");
+}
+
+static void find_barrier(void *user, const Stmt *s)
+{
+    bool *found = user;
+    *found      = *found || c_has_barrier(s);
+}
+
+bool c_has_barrier(const Stmt *s)
+{
+    bool found = s->kind == STMT_BARRIER;
+    if (!found)
+        stmt_children(s, NULL, find_barrier, &found);
+    return found;
+}
+
+/* In another iteration the other branch may be taken, with no barrier in between. */
+static bool in_loop(const CGen *g)
+{
+    for (size_t i = 0; i < g->around.count; i++)
+        if (g->around.at[i]->kind == STMT_FOR)
+            return true;
+    return false;
+}
+
+/* The name of a bool: of `outer`, if there is one, and of the condition. */
+static const char *predicate_of(CGen *g, const char *outer, CValue condition)
+{
+    if (outer) {
+        condition.text = c_print(g, "%s && %s", outer, c_operand(g, condition, P_EQUAL));
+        condition.prec = P_AND;
+    }
+    condition.level = g->depth;
+    return c_named(g, KN_BOOL, condition, "is").text;
+}
+
+void c_barrier_branch(CGen *g, const Stmt *s)
+{
+    const char  *outer = g->predicate;
+    const CValue c     = c_expr(g, s->branch.condition);
+    g->predicate       = predicate_of(g, outer, c);
+    if (s->branch.no) {
+        CValue no              = c;
+        no.text                = c_print(g, "!%s", c_operand(g, c, P_PRIMARY));
+        no.prec                = P_UNARY;
+        no.offset              = 0;
+        const char  *otherwise = predicate_of(g, outer, no);
+        const size_t before    = g->f->shared.count;
+        c_stmt(g, s->branch.yes);
+        const size_t after = g->f->shared.count;
+        for (size_t i = before; i < after; i++)
+            g->f->shared.at[i].unused = !in_loop(g);
+        g->predicate = otherwise;
+        c_stmt(g, s->branch.no);
+        for (size_t i = before; i < after; i++)
+            g->f->shared.at[i].unused = false;
+    } else {
+        c_stmt(g, s->branch.yes);
+    }
+    g->predicate = outer;
+}
+
+void c_predicated(CGen *g, const Stmt *s)
+{
+    const char *predicate = g->predicate;
+    c_scope_push(g, c_print(g, "if (%s) {", predicate));
+    g->predicate = NULL;
+    c_stmt(g, s);
+    g->predicate = predicate;
+    c_scope_pop(g);
+}
+
 /* ---- Memory ---- */
 
-/* Shared arrays stand at the kernel's outermost scope, as the language wants it; atomic stores reach words of 8 bytes.
- */
-void c_kernel_array(CGen *g, const Stmt *s, const char *name)
+/* An array for so many elements: one of the other branch, or a new one at the kernel's outermost scope, as the language
+ * wants it. Atomic stores reach words of 8 bytes. */
+static const char *shared_array(CGen *g, const Buffer *b, int64_t count)
 {
-    const Buffer *b    = s->alloc.buffer;
-    const char   *type = c_memory_type(b->type), *of = g->kernel->stmt->kernel.name;
+    CFunction    *f    = g->f;
     const int64_t size = (int64_t)kn_type_size(b->type);
+    const char   *type = c_memory_type(b->type);
+    count              = (count * size + 7) / 8 * 8 / size;
+    for (size_t i = 0; i < f->shared.count; i++) {
+        CSharedArray *a = &f->shared.at[i];
+        if (a->unused && a->type == type && a->count >= count) {
+            a->unused = false;
+            return a->name;
+        }
+    }
+    CScope      *kernel = &g->scopes[f->base];
+    CSharedArray a      = { .name = c_fresh(g, &f->used, c_identifier(g, b->name)), .type = type, .count = count };
+    vec_push(g->arena, &f->shared, a);
+    c_text_wrapped(g, &kernel->text, kernel->indent,
+                   c_print(g, "__local %s %s[%lld] __attribute__((aligned(16)));", type, a.name, (long long)count));
+    return a.name;
+}
+
+const char *c_kernel_array(CGen *g, const Stmt *s)
+{
+    const Buffer *b  = s->alloc.buffer;
+    const char   *of = g->kernel->stmt->kernel.name;
     int64_t       count;
     if (!expr_is_int(s->alloc.count, &count))
         c_fail(g, "in the kernel `%s` the scratch `%s` has a size that is no constant", of, b->name);
     if (b->memory == MEMORY_GLOBAL)
         c_fail(g, "in the kernel `%s` the scratch `%s` is in global memory, which the host allocates", of, b->name);
     count = count < 1 ? 1 : count;
-    if (b->memory != MEMORY_SHARED) {
-        c_line(g, "%s %s[%lld];", type, name, (long long)count);
-        return;
-    }
-    count          = (count * size + 7) / 8 * 8 / size;
-    CScope *kernel = &g->scopes[g->f->base];
-    c_text_wrapped(g, &kernel->text, kernel->indent,
-                   c_print(g, "__local %s %s[%lld] __attribute__((aligned(16)));", type, name, (long long)count));
+    if (b->memory == MEMORY_SHARED)
+        return shared_array(g, b, count);
+    const char *name = c_fresh(g, &g->f->used, c_identifier(g, b->name));
+    c_line(g, "%s %s[%lld];", c_memory_type(b->type), name, (long long)count);
+    return name;
 }
 
 /* ---- The file ---- */
@@ -175,16 +269,15 @@ static void write_kernel(CGen *g, const Kernel *k, const CFunction *host)
         const Stmt *loop = k->grid[axis];
         if (!loop)
             continue;
-        const char *name = c_fresh(g, &f.used, c_identifier(g, loop->loop.name));
-        c_line(g, "int32_t %s = (int32_t)get_group_id(%d);", name, axis);
-        c_bind(g, loop->loop.name, loop->loop.min->type, c_name_value(name, g->depth), (CRange){ 0, MOST_COORDINATE });
+        const CValue v = { .text = c_print(g, "(int32_t)get_group_id(%d)", axis), .prec = P_UNARY, .level = g->depth };
+        c_bind(g, loop->loop.name, loop->loop.min->type, v, (CRange){ 0, MOST_COORDINATE })->pending = true;
     }
     c_stmt(g, k->block);
     const char *body = c_function_end(g);
     g->kernel        = NULL;
     text_printf(&g->functions, "__kernel __attribute__((reqd_work_group_size(%d, %d, %d)))\n", s->kernel.threads_x,
                 s->kernel.threads_y, s->kernel.threads_z);
-    c_text_wrapped(g, &g->functions, 0, c_print(g, "void %s(%s)", s->kernel.name, text_string(&parameters)));
+    c_text_wrapped(g, &g->functions, 0, c_print(g, "void %s(%s)", k->name, text_string(&parameters)));
     text_printf(&g->functions, "{\n%s}\n\n", body);
 }
 

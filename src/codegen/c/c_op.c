@@ -146,6 +146,25 @@ static int log2_of(int64_t c)
     return c > 0 && !(c & (c - 1)) ? __builtin_ctzll((uint64_t)c) : -1;
 }
 
+/* Euclidean and total: by 0 it is 0, the least value by -1 wraps. */
+static void write_division(CGen *g, kn_type t, const char *name, bool quotient)
+{
+    const char *ct = c_type(t), *wide = type_bits(t) == 64 ? "int64_t" : "int32_t";
+    text_printf(&g->helpers, "KN_INLINE %s %s(%s a, %s b)\n{\n", ct, name, ct, ct);
+    if (!type_is_signed(t))
+        text_printf(&g->helpers, "  return b ? (%s)(a %s b) : 0;\n}\n\n", ct, quotient ? "/" : "%");
+    else if (quotient)
+        text_printf(&g->helpers,
+                    "  if (b == 0 || b == -1)\n    return (%s)((u%s)a * (u%s)b);\n"
+                    "  return (%s)(a / b - (a %% b < 0 ? (b > 0 ? 1 : -1) : 0));\n}\n\n",
+                    ct, wide, wide, ct);
+    else
+        text_printf(&g->helpers,
+                    "  if (b == 0 || b == -1)\n    return 0;\n  const %s r = a %% b;\n"
+                    "  return (%s)(r >= 0 ? r : b > 0 ? r + b : r - b);\n}\n\n",
+                    wide, ct);
+}
+
 static CValue divide(const Op *o, bool quotient)
 {
     const kn_type t = o->e->type;
@@ -160,17 +179,8 @@ static CValue divide(const Op *o, bool quotient)
         return value(c_print(o->g, "%s & %s", operand(o, 0, P_UNARY), c_int_text(o->g, t, c - 1)), P_BIT_AND);
     const char *a = argument(o, 0), *b = argument(o, 1);
     const char *name = c_print(o->g, "kn_%s_%s", quotient ? "div" : "mod", kn_type_name(t));
-    if (c_helper_new(o->g, name)) {
-        const char *ct = c_type(t);
-        if (type_is_signed(t)) {
-            c_section(o->g, "div_signed");
-            text_printf(&o->g->helpers, "KN_INLINE %s %s(%s a, %s b)\n{\n  return (%s)kn_%s(a, b);\n}\n\n", ct, name,
-                        ct, ct, ct, quotient ? "div" : "mod");
-        } else {
-            text_printf(&o->g->helpers, "KN_INLINE %s %s(%s a, %s b)\n{\n  return b ? (%s)(a %s b) : 0;\n}\n\n", ct,
-                        name, ct, ct, ct, sign);
-        }
-    }
+    if (c_helper_new(o->g, name))
+        write_division(o->g, t, name, quotient);
     return value(c_print(o->g, "%s(%s, %s)", name, a, b), P_PRIMARY);
 }
 

@@ -48,9 +48,14 @@ static void let(CGen *g, const Stmt *s)
     CRange     range      = c_range(g, s->let.value);
     if (coordinate && s->let.value->type == KN_I32)
         range = (CRange){ clamp_coordinate(range.lo), clamp_coordinate(range.hi) };
-    g->trusted  = coordinate;
-    CValue v    = c_expr(g, s->let.value);
-    g->trusted  = false;
+    g->trusted = coordinate;
+    CValue v   = c_expr(g, s->let.value);
+    g->trusted = false;
+    if (v.reads && g->predicate) {
+        v.text   = c_print(g, "%s ? %s : 0", g->predicate, c_operand(g, v, P_OR));
+        v.prec   = P_CHOICE;
+        v.offset = 0;
+    }
     CBinding *b = c_bind(g, s->let.name, s->let.value->type, v, range);
     b->data     = !coordinate;
     if (v.reads)
@@ -110,10 +115,13 @@ static void counted_loop(CGen *g, const Stmt *s, const char *before, const char 
     g->trusted         = false;
     if (end.text && strlen(end.text) > LONG_TEXT)
         end = c_named(g, s->loop.min->type, end, c_print(g, "%s_end", name));
-    c_scope_push(g, lanes > 1 ? c_print(g, "%sfor (%s %s = %s; %s < %s; %s += %d) {", before, type, name, min, name,
-                                        c_operand(g, end, P_ADD), name, lanes)
-                              : c_print(g, "%sfor (%s %s = %s; %s < %s; %s++) {", before, type, name, min, name,
-                                        c_operand(g, end, P_ADD), name));
+    const char *goes_on = c_print(g, "%s < %s", name, c_operand(g, end, P_ADD)), *predicate = g->predicate;
+    if (predicate)
+        goes_on = c_print(g, "%s & (%s)", predicate, goes_on);
+    g->predicate = NULL;
+    c_scope_push(
+        g, lanes > 1 ? c_print(g, "%sfor (%s %s = %s; %s; %s += %d) {", before, type, name, min, goes_on, name, lanes)
+                     : c_print(g, "%sfor (%s %s = %s; %s; %s++) {", before, type, name, min, goes_on, name));
     CValue v = c_name_value(name, g->depth);
     if (lanes > 1) {
         v.shape = RAMP;
@@ -125,6 +133,7 @@ static void counted_loop(CGen *g, const Stmt *s, const char *before, const char 
     g->lanes = lanes > 1 ? 0 : g->lanes;
     c_unbind(g, s->loop.name);
     c_scope_pop(g);
+    g->predicate = predicate;
 }
 
 /* All iterations at once: the variable is a ramp. */
@@ -181,6 +190,10 @@ static void branch(CGen *g, const Stmt *s)
 {
     c_statement(g);
     c_count(g, s->branch.condition);
+    if (g->kernel && c_has_barrier(s)) {
+        c_barrier_branch(g, s);
+        return;
+    }
     const char *condition = c_uniform(g, s->branch.condition), *no = NULL;
     const char *header = c_print(g, "if (%s) {", condition);
     c_scope_push(g, header);
@@ -283,10 +296,8 @@ static void alloc(CGen *g, const Stmt *s)
     c_statement(g);
     c_count(g, s->alloc.count);
     g->trusted       = true;
-    const char *name = c_fresh(g, &g->f->used, c_identifier(g, b->name));
+    const char *name = g->kernel ? c_kernel_array(g, s) : c_fresh(g, &g->f->used, c_identifier(g, b->name));
     const bool  heap = !g->kernel && !stack_array(g, b, s->alloc.count, name);
-    if (g->kernel)
-        c_kernel_array(g, s, name);
     if (heap) {
         c_line(g, "%s *const %s = kn_alloc(%s, sizeof(%s));", c_memory_type(b->type), name,
                c_uniform(g, s->alloc.count), c_memory_type(b->type));
@@ -423,7 +434,7 @@ static void stage(CGen *g, const Stmt *s)
 static void barrier(CGen *g, const Stmt *s)
 {
     (void)s;
-    c_line(g, "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);");
+    c_barrier(g);
 }
 
 typedef void Printer(CGen *g, const Stmt *s);
@@ -451,6 +462,10 @@ void c_stmt(CGen *g, const Stmt *s)
         c_fail(g, "it has kernels for a device, which C has not");
     if (!g->kernel && !printers[s->kind])
         c_fail(g, "it is not flattened");
+    if (g->predicate && !c_has_barrier(s)) {
+        c_predicated(g, s);
+        return;
+    }
     const bool noted = s->kind == STMT_FOR;
     if (noted)
         vec_push(g->arena, &g->around, s);
