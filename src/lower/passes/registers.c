@@ -306,31 +306,32 @@ static const Stmt *keep_in_registers(RegisterPass *p, const Stmt *s)
 
 /* ---- Arrays of a thread --------------------------------------------------------------------------- */
 
-/* The index as a constant, if it is one once the names of lets are gone. */
-static const Expr *constant_index(RegisterPass *p, const Buffer *b, const Expr *index)
+/* The index without names of lets, if that makes it shorter: a constant of an array of a thread, the place of a thread
+ * in an array of the block. */
+static const Expr *short_index(RegisterPass *p, const Buffer *b, const Expr *index)
 {
-    int64_t at;
-    if (b->kind != BUFFER_SCRATCH || (b->memory != MEMORY_REGISTER && b->memory != MEMORY_STACK) ||
-        expr_is_int(index, &at))
+    Linear was, form;
+    if (b->kind != BUFFER_SCRATCH || b->memory == MEMORY_GLOBAL || !expr_linear(p->lw->arena, index, &was) ||
+        !was.count)
         return index;
     const Expr *open = expr_substitute(p->lw->exprs, index, p->let_count, p->names, p->values);
     open             = simplify(p->known, open);
-    return expr_is_int(open, &at) ? open : index;
+    return expr_linear(p->lw->arena, open, &form) && form.count < was.count ? open : index;
 }
 
-static const Expr *constant_load(void *user, const Expr *e)
+static const Expr *short_load(void *user, const Expr *e)
 {
     RegisterPass *p = user;
     if (e->op != EX_LOAD)
         return e;
-    const Expr *index = constant_index(p, e->u.buffer, e->args[0]);
+    const Expr *index = short_index(p, e->u.buffer, e->args[0]);
     return index == e->args[0] ? e : expr_load(p->lw->exprs, e->u.buffer, (kn_type)e->type, index);
 }
 
-static const Expr *constant_loads(void *user, const Expr *e)
+static const Expr *short_loads(void *user, const Expr *e)
 {
     RegisterPass *p = user;
-    return expr_rewrite(p->lw->exprs, e, constant_load, p);
+    return expr_rewrite(p->lw->exprs, e, short_load, p);
 }
 
 /* A statement of a thread. */
@@ -338,7 +339,7 @@ static const Stmt *own_arrays(void *user, const Stmt *s)
 {
     RegisterPass *p    = user;
     const int     lets = p->let_count;
-    const StmtMap m    = { p->lw->arena, own_arrays, constant_loads, p };
+    const StmtMap m    = { p->lw->arena, own_arrays, short_loads, p };
     const Stmt   *was  = s;
     if (s->kind == STMT_LET)
         push_let(p, s);
@@ -351,7 +352,7 @@ static const Stmt *own_arrays(void *user, const Stmt *s)
         st->store.places = ARENA_ARRAY(p->lw->arena, Place, (size_t)s->store.count);
         for (int i = 0; i < s->store.count; i++) {
             st->store.places[i]       = s->store.places[i];
-            st->store.places[i].index = constant_index(p, s->store.places[i].buffer, s->store.places[i].index);
+            st->store.places[i].index = short_index(p, s->store.places[i].buffer, s->store.places[i].index);
         }
         s = st;
     }
