@@ -16,7 +16,7 @@
 #include "codegen/backend.h"
 #include "interp/ops.h"
 #include "pipeline/pipeline.h"
-#include "runtime/runtime.h"
+#include "runtime/device.h"
 
 enum { MOST_BUFFERS = 256, MOST_NAMES = 64 };
 
@@ -399,6 +399,8 @@ static inline int lowered_run_with(Lowered *l, const CodegenOptions *options, co
     } else {
         CHECK(false, "%s: %s", what, error.bytes ? error.bytes : "no text");
     }
+    if (loaded && l->p.kernels.count)
+        kn_rt_device_forget(backend->lookup(loaded, "test.kernels"));
     backend->release(&object);
     backend->release(&error);
     backend->unload(loaded);

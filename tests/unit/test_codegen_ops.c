@@ -5,7 +5,6 @@
 
 #include "ir/kernel.h"
 #include "ptx.h"
-#include "runtime/device.h"
 
 /* `few`: the operators alone. */
 static OpTest *begin_type(kn_type type, int lanes, bool few)
