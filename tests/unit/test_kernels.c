@@ -308,7 +308,7 @@ static int call_host(void *loaded, const Program *p)
 static void check_described(const char *text)
 {
     CHECK(described->kind == KN_RT_CUDA && described->count == 2 && !strcmp(described->text, text) &&
-              !described->options,
+              !described->options && described->id,
           "kn_rt_kernels");
     const kn_rt_kernel *k = &described->kernels[0];
     CHECK(!strcmp(k->name, "first") && k->threads[0] == 32 && k->threads[1] == 8 && k->threads[2] == 1, "the first");
