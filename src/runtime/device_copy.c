@@ -195,6 +195,7 @@ kn_status kn_buffer_wrap_device(kn_buffer *b, kn_device *d, uint64_t handle)
                                       "kn_buffer_wrap_device: the address on the device must be a multiple of %d, the "
                                       "size of %s",
                                       (int)kn_rt_type_size((int)b->type), kn_rt_type_name((int)b->type));
+    kn_rt_device_share(d, handle);
     b->device = d;
     b->handle = handle;
     b->flags  = KN_DEVICE_NEWER;
@@ -205,9 +206,7 @@ void kn_buffer_free_device(kn_buffer *b)
 {
     if (!b || !b->device)
         return;
-    DeviceBlock *block = kn_rt_device_block(b->device, b->handle);
-    if (block)
-        kn_rt_device_give(b->device, block);
+    kn_rt_device_unshare(b->device, b->handle);
     b->device = NULL;
     b->handle = 0;
     b->flags  = 0;

@@ -89,6 +89,7 @@ struct DeviceBlock {
     size_t       bytes;
     DeviceBlock *next, **link;
     DeviceBlock *call_next; /* of those made for one call */
+    int          sharers;   /* buffers of users that have it, but the first */
 };
 
 /* Blocks in use, and blocks kept for reuse, those freed last first. */
@@ -102,8 +103,10 @@ bool kn_rt_device_block_fits(const DeviceBlock *b, size_t bytes);
 /* A block of at least that many bytes, of which the values are not defined. */
 int  kn_rt_device_take(kn_device *d, size_t bytes, DeviceBlock **block, DeviceError *error);
 void kn_rt_device_give(kn_device *d, DeviceBlock *block);
-/* The block in use that has this handle inside; NULL: it is not one of the device's. */
-DeviceBlock *kn_rt_device_block(kn_device *d, uint64_t handle);
+/* Another buffer has memory of that handle, and a buffer has it no more; the last one gives its block back. Memory that
+ * is not the device's is left alone. */
+void kn_rt_device_share(kn_device *d, uint64_t handle);
+void kn_rt_device_unshare(kn_device *d, uint64_t handle);
 /* Frees kept blocks, the oldest first, until at most so many bytes are kept. */
 void kn_rt_device_keep(kn_device *d, size_t bytes);
 /* Frees all blocks, used ones too. */

@@ -146,13 +146,16 @@ static void test_wrapped(void)
     const int before = allocated;
     kn_device_set_cache_limit(d, 0);
     const int kept = allocated;
-    wrapped.device = NULL;
-    wrapped.handle = 0;
-    CHECK(kn_buffer_wrap_device(&wrapped, d, 0) == KN_ERROR_ARGUMENT, "%s", kn_rt_last_error());
     kn_buffer_free_device(&wrapped);
+    CHECK(kn_buffer_wrap_device(&wrapped, d, 0) == KN_ERROR_ARGUMENT, "%s", kn_rt_last_error());
     CHECK(allocated == kept && kept <= before, "a wrapped buffer's memory is its owner's");
     kn_buffer_free_device(&owner);
     CHECK(allocated == kept - 1 && allocated == 0, "%d blocks are left", allocated);
+    CHECK(!kn_copy_to_device(d, &owner) && !kn_buffer_wrap_device(&wrapped, d, owner.handle), "%s", kn_rt_last_error());
+    kn_buffer_free_device(&owner);
+    CHECK(allocated == 1 && !run(&wrapped, &out) && right(&owner, &out, out_store, 2, false), "%s", kn_rt_last_error());
+    kn_buffer_free_device(&wrapped);
+    CHECK(allocated == 0, "freed with the last");
     kn_device_set_cache_limit(d, 1 << 28);
 }
 
