@@ -117,7 +117,8 @@ typedef struct kn_buffer {
     kn_dim     dim[KN_MAX_RANK];
     kn_device *device;    /* NULL: no device has a copy */
     uint64_t   handle;    /* the device's name for its copy; 0 without a device. CUDA: the address of the element at
-                             the smallest coordinates; OpenCL: a cl_mem that begins with the lowest element */
+                             the smallest coordinates, a multiple of 16; OpenCL: a cl_mem that begins with the lowest
+                             element, or up to 15 bytes before, so that the former lies at a multiple of 16 */
     uint32_t flags;       /* KN_HOST_NEWER, KN_DEVICE_NEWER */
     uint32_t reserved[3]; /* must be zero */
 } kn_buffer;

@@ -303,6 +303,9 @@ void make_kernel(Executor *ex, ExecStep *step, const Stmt *s)
                          k ? "stands in a vector loop" : "is none that program_find_kernels has found");
     if (!k->block || (k->block != s->kernel.body && !k->grid[0]))
         executor_mistake(ex, "the kernel `%s` has no block, or more than three block loops", s->kernel.name);
+    for (size_t i = 0; i < ex->program->kernels.count; i++)
+        if (ex->program->kernels.at[i] != k && ex->program->kernels.at[i]->stmt->kernel.name == s->kernel.name)
+            executor_mistake(ex, "two kernels have the name `%s`", s->kernel.name);
     check_threads(ex, s);
     ExecNest *nest   = make_nest(ex, step, k->grid);
     step->run        = run_kernel;

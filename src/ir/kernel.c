@@ -86,11 +86,29 @@ ThreadNest thread_nest(const Stmt *s)
     return n;
 }
 
+static bool is_taken(const Program *p, const char *name)
+{
+    for (size_t i = 0; i < p->kernels.count; i++)
+        if (p->kernels.at[i]->name == name)
+            return true;
+    return false;
+}
+
+/* An unrolled loop of the host has copies of a kernel, each with numbers of its own in place of the variable. */
+static const char *unique_name(const Program *p, const char *name)
+{
+    const char *wanted = name;
+    for (int i = 2; is_taken(p, name); i++)
+        name = intern(p->cx, arena_printf(p->arena, "%s_%d", wanted, i));
+    return name;
+}
+
 /* The extents of block loops are the host's: the kernel does not take what stands only there. */
 static void find_kernel(Search *s, const Stmt *st)
 {
     Kernel *k = ARENA_NEW(s->p->arena, Kernel);
     k->stmt   = st;
+    k->name   = unique_name(s->p, st->kernel.name);
     k->block  = nested(st->kernel.body, false, k->grid);
     s->kernel = k;
     map_init(&s->seen, s->p->arena);

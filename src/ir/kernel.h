@@ -18,6 +18,7 @@ typedef struct KernelBuffer {
 
 /* The arguments, in order: the buffers, then the values. */
 struct Kernel {
+    const char *name;           /* the statement's, with a number where another copy of it has the name */
     const Stmt *stmt;           /* the STMT_KERNEL */
     const Stmt *grid[GPU_AXES]; /* its block loops, x first; NULL: there is none along that axis */
     const Stmt *block;          /* what stands in them */

@@ -241,7 +241,7 @@ typedef struct Stmt Stmt;
     F(M, BUFFER, const Buffer *, buffer, buffer)                                                                       \
     F(M, EXPR, const Expr *, index, index)
 #define KERNEL_FIELDS(F, M)                                                                                            \
-    F(M, NAME, const char *, name, name)        /* interned, unique in the program, a C identifier */                  \
+    F(M, NAME, const char *, name, name)        /* interned, a C identifier, the same only in copies */                \
     F(M, INT, int, threads_x, threads_x)        /* of a block: constants > 0 */                                        \
     F(M, INT, int, threads_y, threads_y)                                                                               \
     F(M, INT, int, threads_z, threads_z)                                                                               \

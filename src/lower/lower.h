@@ -51,18 +51,20 @@ int64_t stmt_size(ExprPool *pool, const Stmt *s, int64_t most);
 /* ---- The passes, in order; after the first each is the file of its name in passes/ ---- */
 /* loops/loops.c: loops for every definition, with regions, storage and sliding windows. */
 const Stmt *lower_loops(Lower *lw, const Stmt *none);
-const Stmt *lower_flatten(Lower *lw, const Stmt *s);   /* flatten.c: functions become buffers, calls loads */
-const Stmt *lower_unswitch(Lower *lw, const Stmt *s);  /* unswitch.c */
-const Stmt *lower_partition(Lower *lw, const Stmt *s); /* partition.c */
-const Stmt *lower_unroll(Lower *lw, const Stmt *s);    /* unroll.c */
-const Stmt *lower_vectorize(Lower *lw, const Stmt *s); /* vectorize.c: bodies of vector loops for lanes */
-const Stmt *lower_simplify(Lower *lw, const Stmt *s);  /* simplify.c */
-const Stmt *lower_kernels(Lower *lw, const Stmt *s);   /* kernels.c */
-const Stmt *lower_interior(Lower *lw, const Stmt *s);  /* interior.c: blocks without guards */
-const Stmt *lower_threads(Lower *lw, const Stmt *s);   /* threads.c: thread nests on the threads of the block */
-const Stmt *lower_registers(Lower *lw, const Stmt *s); /* registers.c: scratch of blocks in registers of threads */
-const Stmt *lower_barriers(Lower *lw, const Stmt *s);  /* barriers.c */
-const Stmt *lower_sync(Lower *lw, const Stmt *s);      /* sync.c */
-const Stmt *lower_math(Lower *lw, const Stmt *s);      /* math.c: mathematical functions as their expansions */
+const Stmt *lower_flatten(Lower *lw, const Stmt *s);      /* flatten.c: functions become buffers, calls loads */
+const Stmt *lower_unswitch(Lower *lw, const Stmt *s);     /* unswitch.c */
+const Stmt *lower_partition(Lower *lw, const Stmt *s);    /* partition.c */
+const Stmt *lower_unroll(Lower *lw, const Stmt *s);       /* unroll.c */
+const Stmt *lower_vectorize(Lower *lw, const Stmt *s);    /* vectorize.c: bodies of vector loops for lanes */
+const Stmt *lower_simplify(Lower *lw, const Stmt *s);     /* simplify.c */
+const Stmt *lower_kernels(Lower *lw, const Stmt *s);      /* kernels.c */
+const Stmt *lower_kernel_names(Lower *lw, const Stmt *s); /* kernels.c: copies have names of their own */
+const Stmt *lower_interior(Lower *lw, const Stmt *s);     /* interior.c: blocks without guards */
+const Stmt *lower_wide(Lower *lw, const Stmt *s);         /* wide.c: rows that begin at multiples */
+const Stmt *lower_threads(Lower *lw, const Stmt *s);      /* threads.c: thread nests on the threads of the block */
+const Stmt *lower_registers(Lower *lw, const Stmt *s);    /* registers.c: scratch of blocks in registers of threads */
+const Stmt *lower_barriers(Lower *lw, const Stmt *s);     /* barriers.c */
+const Stmt *lower_sync(Lower *lw, const Stmt *s);         /* sync.c */
+const Stmt *lower_math(Lower *lw, const Stmt *s);         /* math.c: mathematical functions as their expansions */
 
 #endif

@@ -22,6 +22,9 @@ typedef struct DeviceError {
     bool lost; /* nothing can be done with the device any more */
 } DeviceError;
 
+/* Element 0 of a buffer on a device lies at a multiple of this many bytes: kernels join accesses by it. */
+enum { DEVICE_ALIGN = 16 };
+
 /* Rows between a host's memory and a device's: from `offset` on in the memory. */
 typedef struct DeviceCopy {
     bool     to_host;
@@ -163,7 +166,13 @@ int kn_rt_device_run_profiled(kn_device *d, kn_rt *rt, const kn_rt_program *prog
 /* The bytes of a buffer's elements, relative to element 0: low <= 0 < high. An extent below 1 counts as 1. False if
  * they are not in the address space. */
 bool kn_rt_device_range(const kn_buffer *b, int64_t *low, int64_t *high);
-/* The block is the buffer's memory on the device, beginning with the byte `low`. */
+/* The byte with which its memory on the device begins: `low`, or a little before, so that element 0 lies at a multiple
+ * of DEVICE_ALIGN. */
+static inline int64_t kn_rt_device_begin(int64_t low)
+{
+    return low - (low % DEVICE_ALIGN + DEVICE_ALIGN) % DEVICE_ALIGN;
+}
+/* The block is the buffer's memory on the device; `low` is that of kn_rt_device_range. */
 void kn_rt_device_point(kn_buffer *b, kn_device *d, const DeviceBlock *block, int64_t low);
 /* Copies the elements, and nothing that lies between them, and waits for that. Of an empty buffer that has memory one
  * element along each empty dimension is copied to the device, since kernels may read what they then do not use. */

@@ -439,10 +439,17 @@ static Verdict run_size(Check *k, kn_module *m, int size, unsigned parts)
 /* Compiles once, with every access checked or as usual, and runs at every size. */
 static Verdict check_compiled(Check *k, int first, int end, unsigned parts, bool check_access)
 {
-    kn_context *cx = k->s->cx;
-    kn_module  *m =
-        kn_compile(k->s->p, &(kn_options){ .strict_float = true, .threads = 2, .check_access = check_access });
-    Verdict verdict = PROGRAM_PASSED;
+    const bool       gpu     = parts & CHECK_GPU;
+    kn_context      *cx      = k->s->cx;
+    const kn_options options = { .strict_float = true,
+                                 .threads      = 2,
+                                 .check_access = check_access && !gpu,
+                                 .scheduler    = gpu ? "none" : NULL,
+                                 .target       = parts & CHECK_CUDA ? "cuda"
+                                                 : gpu              ? "opencl"
+                                                                    : NULL };
+    kn_module       *m       = kn_compile(k->s->p, &options);
+    Verdict          verdict = PROGRAM_PASSED;
     if (!m)
         return cx->status == KN_ERROR_LIMIT ? PROGRAM_SKIPPED
                                             : fail(&k->report->report, "compile", "%s", kn_error_text(cx));

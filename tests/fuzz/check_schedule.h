@@ -48,13 +48,15 @@ Subject *subject_new(const char *text, Choices *choices, int more, ScheduleRepor
 /* The size of its own with another layout of memory, once more. */
 void subject_add_layout(Subject *s, uint64_t layout);
 
-/* CHECK_USED: that compiled code was not used is a failure. CHECK_GPU: planned and lowered for a device. */
+/* CHECK_USED: that compiled code was not used is a failure. CHECK_GPU: planned and lowered for a device; with
+ * CHECK_COMPILE it is compiled for OpenCL or, with CHECK_CUDA, for CUDA, and run on such a device. */
 typedef enum CheckParts {
     CHECK_EXECUTE = 1,
     CHECK_COMPILE = 2,
     CHECK_PRINT   = 4,
     CHECK_USED    = 8,
-    CHECK_GPU     = 16
+    CHECK_GPU     = 16,
+    CHECK_CUDA    = 32
 } CheckParts;
 
 /* Checks one schedule, a text of statements, at all sizes; NULL: the one in the program's text. `only`: at this size;

@@ -434,7 +434,7 @@ char *generate_schedule(Choices *c, kn_pipeline *p, const Reach *reach, bool gpu
     }
     for (size_t i = 0; i < p->outputs.count; i++)
         s.drafts[p->outputs.at[i].func->id].is_output = true;
-    emit(&s.g, "schedule {\n");
+    emit(&s.g, gpu ? "schedule for gpu {\n" : "schedule {\n");
     for (size_t i = count; i-- > 0;)
         schedule_function(&s, &s.drafts[i]);
     emit(&s.g, "}\n");

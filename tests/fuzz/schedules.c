@@ -458,6 +458,8 @@ static const struct Option {
     { "--refused", { .show_refusals = true, .sizes = SIZES } },
     { "--made", { .only_made = true, .sizes = SIZES } },
     { "--gpu", { .parts = CHECK_EXECUTE | CHECK_GPU, .sizes = SIZES } },
+    { "--opencl", { .parts = CHECK_COMPILE | CHECK_GPU, .sizes = SIZES } },
+    { "--cuda", { .parts = CHECK_COMPILE | CHECK_GPU | CHECK_CUDA, .sizes = SIZES } },
     { "--gpu-refused", { .parts = CHECK_EXECUTE | CHECK_GPU, .show_refusals = true, .sizes = SIZES } },
     { "--here", { .here = true, .sizes = SIZES } },
 };

@@ -70,7 +70,7 @@ int schedule_total(void)
 char *gpu_schedule_of(const Subject *s, uint64_t seed, int number)
 {
     Choices c = choices_for(seed, 1000 + (uint64_t)number);
-    return number < GPU_SCHEDULES ? generate_schedule(&c, s->p, s->reach, true) : strdup("schedule {\n}\n");
+    return number < GPU_SCHEDULES ? generate_schedule(&c, s->p, s->reach, true) : strdup("schedule for gpu {\n}\n");
 }
 
 int gpu_schedule_total(void)

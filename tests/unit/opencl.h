@@ -168,7 +168,7 @@ static inline void opencl_launch(Evaluator *ev, const Stmt *s)
     void         *memory[MOST_BUFFERS];
     int           status;
     unsigned      argument = 0;
-    void         *kernel   = cl.create_kernel(ev->program, s->kernel.name, &status);
+    void         *kernel   = cl.create_kernel(ev->program, k->name, &status);
     CHECK(kernel, "the kernel %s is not there: %d", s->kernel.name, status);
     for (int axis = 0; axis < GPU_AXES; axis++)
         all[axis] = threads[axis] * (k->grid[axis] ? (size_t)evaluate(ev, k->grid[axis]->loop.extent).i : 1);

@@ -359,6 +359,14 @@ static const KernelCase wrong[] = {
       "    barrier\n",
       { 0 }, "a statement of kind barrier stands in a thread" },
     { "a barrier of the host", "barrier\n", { 0 }, "a statement of kind barrier stands outside kernels" },
+    { "two kernels of one name",
+      "kernel k threads 1 1 1:\n"
+      "  gpu_thread t from 0 extent 1:\n"
+      "    out[i64(t)] = t\n"
+      "kernel k threads 1 1 1:\n"
+      "  gpu_thread t from 0 extent 1:\n"
+      "    out[i64(t)] = t + 1\n",
+      { 0 }, "two kernels have the name `k`" },
     { "a kernel in a kernel",
       "kernel k threads 1 1 1:\n"
       "  kernel l threads 1 1 1:\n"

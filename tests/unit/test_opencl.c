@@ -65,7 +65,7 @@ static void test_text(const char *what, const char *text)
 /* ---- Loops ---- */
 
 /* Thread loops that are as long as the block is wide, shorter, longer, of a size known when the kernel starts, and with
- * fewer axes than the block has. The kernel's name and the buffers' are words of OpenCL. */
+ * fewer axes than the block has. Buffers are called by words of OpenCL; two kernels have one name, as copies do. */
 static const char *const loops =
     "program loops strict\n"
     "param k : i32\n" IN(half, i32) OUT(float4, i32) OUT(get_global_id, i32) OUT(c, i32) OUT(d, i32)
@@ -103,6 +103,9 @@ static const char *const loops =
                     "kernel one threads 1 1 1:\n"
                     "  gpu_thread x from 0 extent 1:\n"
                     "    d[i64(4000 + x)] = 9\n"
+                    "kernel one threads 1 1 1:\n"
+                    "  gpu_thread x from 0 extent 1:\n"
+                    "    d[i64(4001 + x)] = 8\n"
                     "for round from 0 extent 3:\n"
                     "  kernel again threads 8 1 1:\n"
                     "    gpu_block b from 0 extent round:\n"

@@ -277,7 +277,7 @@ static void write_kernel(CGen *g, const Kernel *k, const CFunction *host)
     g->kernel        = NULL;
     text_printf(&g->functions, "__kernel __attribute__((reqd_work_group_size(%d, %d, %d)))\n", s->kernel.threads_x,
                 s->kernel.threads_y, s->kernel.threads_z);
-    c_text_wrapped(g, &g->functions, 0, c_print(g, "void %s(%s)", s->kernel.name, text_string(&parameters)));
+    c_text_wrapped(g, &g->functions, 0, c_print(g, "void %s(%s)", k->name, text_string(&parameters)));
     text_printf(&g->functions, "{\n%s}\n\n", body);
 }
 

@@ -519,3 +519,35 @@ const Stmt *lower_kernels(Lower *lw, const Stmt *s)
     find_global(lw->program);
     return lw->program->body;
 }
+
+/* ---- Names ---------------------------------------------------------------------------------- */
+
+typedef struct KernelNames {
+    Lower *lw;
+    Map    taken;
+    int    copies;
+} KernelNames;
+
+static const Stmt *name_kernel(void *user, const Stmt *s)
+{
+    KernelNames  *n = user;
+    const StmtMap m = { n->lw->arena, name_kernel, NULL, n };
+    if (s->kind != STMT_KERNEL)
+        return stmt_map(&m, s);
+    const char *name = s->kernel.name;
+    while (map_get(&n->taken, name))
+        name = intern(n->lw->cx, arena_printf(n->lw->arena, "%s_%d", s->kernel.name, ++n->copies));
+    map_set(&n->taken, name, s);
+    Stmt *named        = ARENA_NEW(n->lw->arena, Stmt);
+    *named             = *s;
+    named->kernel.name = name;
+    return named;
+}
+
+/* Copies of a loop around a kernel have copies of the kernel. */
+const Stmt *lower_kernel_names(Lower *lw, const Stmt *s)
+{
+    KernelNames n = { .lw = lw };
+    map_init(&n.taken, lw->arena);
+    return s ? name_kernel(&n, s) : NULL;
+}
