@@ -42,7 +42,7 @@ static void test_shapes(void)
 static void test_dense_ports(void)
 {
     kn_device *d  = kn_device_default(kind);
-    kn_buffer  in = view(&shapes[3], in_store), out = view(&shapes[8], out_store);
+    kn_buffer  in = view(&shapes[3], in_store), out = view(&shapes[9], out_store);
     fill(in_store, 1);
     fill(out_store, 2);
     CHECK(!run_on(NULL, &dense_program, &kernels, &in, &out, false) && right(&in, &out, out_store, 2, false), "%s",
@@ -76,7 +76,7 @@ static void test_empty(void)
     in.dim[0].extent = 0;
     in.data          = NULL;
     CHECK(!run(&in, &out), "nothing to read: %s", kn_rt_last_error());
-    out                        = view(&shapes[9], out_store);
+    out                        = view(&shapes[10], out_store);
     kn_buffer nothing_read     = view(&shapes[0], in_store);
     nothing_read.dim[0].extent = 0;
     CHECK(!run(&nothing_read, &out), "a kernel that reads of an empty input: %s", kn_rt_last_error());
@@ -146,13 +146,16 @@ static void test_wrapped(void)
     const int before = allocated;
     kn_device_set_cache_limit(d, 0);
     const int kept = allocated;
-    wrapped.device = NULL;
-    wrapped.handle = 0;
-    CHECK(kn_buffer_wrap_device(&wrapped, d, 0) == KN_ERROR_ARGUMENT, "%s", kn_rt_last_error());
     kn_buffer_free_device(&wrapped);
+    CHECK(kn_buffer_wrap_device(&wrapped, d, 0) == KN_ERROR_ARGUMENT, "%s", kn_rt_last_error());
     CHECK(allocated == kept && kept <= before, "a wrapped buffer's memory is its owner's");
     kn_buffer_free_device(&owner);
     CHECK(allocated == kept - 1 && allocated == 0, "%d blocks are left", allocated);
+    CHECK(!kn_copy_to_device(d, &owner) && !kn_buffer_wrap_device(&wrapped, d, owner.handle), "%s", kn_rt_last_error());
+    kn_buffer_free_device(&owner);
+    CHECK(allocated == 1 && !run(&wrapped, &out) && right(&owner, &out, out_store, 2, false), "%s", kn_rt_last_error());
+    kn_buffer_free_device(&wrapped);
+    CHECK(allocated == 0, "freed with the last");
     kn_device_set_cache_limit(d, 1 << 28);
 }
 
@@ -207,7 +210,14 @@ static void test_mistakes(void)
     in.handle = 8;
     check_error(run(&in, &out), KN_ERROR_ARGUMENT, "mixed: input `in`: of its fields device and handle one is zero");
     in.handle = 0;
-    in.flags  = 8;
+    CHECK(!kn_copy_to_device(d, &in), "%s", kn_rt_last_error());
+    in.handle += 4;
+    if (kind == KN_DEVICE_CUDA)
+        check_error(run(&in, &out), KN_ERROR_ARGUMENT,
+                    "its address on the device, the handle, must be a multiple of 16");
+    in.handle -= 4;
+    kn_buffer_free_device(&in);
+    in.flags = 8;
     check_error(run(&in, &out), KN_ERROR_ARGUMENT, "unknown flags");
     in.flags = 0;
 
