@@ -311,8 +311,9 @@ KN_API bool kn_device_profile_get(kn_device *device, int index, kn_kernel_profil
 /* ---- Profiles --------------------------------------------------------------------------- */
 
 /* Where the time went in pipelines compiled for profiling, as a table in text: for each function the time of all
- * threads spent in its own code, and how often it was computed. Writes at most size bytes, NUL included, and returns
- * the length of the whole text, as snprintf does. */
+ * threads spent in its own code, and how often it was computed; then for each kernel its time on the device, and what
+ * kn_kernel_profile says. A function's time is that of its kernels, too: each is waited for. Writes at most size bytes,
+ * NUL included, and returns the length of the whole text, as snprintf does. */
 KN_API size_t kn_rt_profile_report(kn_rt *rt, char *text, size_t size);
 /* Forgets what was measured. No profiled pipeline may be running. */
 KN_API void kn_rt_profile_reset(kn_rt *rt);

@@ -208,7 +208,7 @@ void kn_device_close(kn_device *d)
     if (!d->forked)
         (void)d->ops->sync(d->state, &error); /* what failed can be told to nobody any more */
     kn_rt_device_memory_drop(d);
-    kn_rt_device_profile_drop(d);
+    kn_rt_kernels_drop(kn_rt_of(NULL), &d->profiles);
     while (d->modules) {
         DeviceModule *m = d->modules;
         d->modules      = m->next;

@@ -3,7 +3,8 @@
  *
  * One idea: a buffer has at most two copies, and flags say which is newer. A kernel, or code of the host, says before
  * it begins what it will read and write; what has to be copied follows from the flags, and nothing else is copied. Both
- * copies have one layout: element i of one is element i of the other.
+ * copies have one layout: element i of one is element i of the other. Element 0 lies at a multiple of 16 bytes on the
+ * device.
  *
  * A call of a pipeline is
  *     kn_rt_enter_device; kn_rt_device_enter; …; kn_rt_device_leave; kn_rt_leave

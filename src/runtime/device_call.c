@@ -112,8 +112,9 @@ static int start_batch(kn_rt_call *call)
     call->launch_count      = 0;
     if (!batch.count)
         return KN_OK;
-    const int status = atomic_load(&d->profiling) ? kn_rt_device_run_profiled(d, call->program->name, &batch, &error)
-                                                  : d->ops->run(d->state, &batch, NULL, &error);
+    const int status = kn_rt_device_profiled(d, call->program)
+                           ? kn_rt_device_run_profiled(d, call->rt, call->program, &batch, &error)
+                           : d->ops->run(d->state, &batch, NULL, &error);
     return status ? kn_rt_device_fail(call->rt, call->program->name, d, status, &error) : KN_OK;
 }
 
@@ -440,6 +441,8 @@ int kn_rt_launch(kn_rt_call *call, int32_t index, const int32_t *grid, const uin
         return status;
     pthread_mutex_lock(&call->lock);
     status = add_launch(call, index, grid, args);
+    if (!status && kn_rt_device_profiled(call->device, call->program)) /* inside the function that is measured */
+        status = start_batch(call);
     pthread_mutex_unlock(&call->lock);
     return status;
 }

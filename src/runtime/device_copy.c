@@ -18,6 +18,7 @@ bool kn_rt_device_range(const kn_buffer *b, int64_t *low, int64_t *high)
             __builtin_add_overflow(*end, reach, end))
             return false;
     }
+    *low -= (*low % DEVICE_ALIGN + DEVICE_ALIGN) % DEVICE_ALIGN; /* memory begins at a multiple: so does element 0 */
     int64_t bytes;
     return !__builtin_sub_overflow(*high, *low, &bytes);
 }
@@ -190,11 +191,11 @@ kn_status kn_buffer_wrap_device(kn_buffer *b, kn_device *d, uint64_t handle)
         return (kn_status)status;
     if (!handle)
         return (kn_status)kn_rt_error(rt, KN_ERROR_ARGUMENT, "kn_buffer_wrap_device: the handle is 0");
-    if (d->ops->addresses && handle % (uint64_t)kn_rt_type_size((int)b->type))
+    if (d->ops->addresses && handle % DEVICE_ALIGN)
         return (kn_status)kn_rt_error(rt, KN_ERROR_ARGUMENT,
-                                      "kn_buffer_wrap_device: the address on the device must be a multiple of %d, the "
-                                      "size of %s",
-                                      (int)kn_rt_type_size((int)b->type), kn_rt_type_name((int)b->type));
+                                      "kn_buffer_wrap_device: the address on the device must be a multiple of %d, as "
+                                      "that of all memory from the driver is; copy what lies elsewhere",
+                                      DEVICE_ALIGN);
     b->device = d;
     b->handle = handle;
     b->flags  = KN_DEVICE_NEWER;

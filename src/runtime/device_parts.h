@@ -22,6 +22,9 @@ typedef struct DeviceError {
     bool lost; /* nothing can be done with the device any more */
 } DeviceError;
 
+/* Element 0 of a buffer on a device lies at a multiple of this many bytes: kernels join accesses by it. */
+enum { DEVICE_ALIGN = 16 };
+
 /* Rows between a host's memory and a device's: from `offset` on in the memory. */
 typedef struct DeviceCopy {
     bool     to_host;
@@ -119,14 +122,6 @@ struct DeviceModule {
     DeviceModule        *next;
 };
 
-/* What was measured of a kernel; names are copies. */
-typedef struct DeviceProfile DeviceProfile;
-struct DeviceProfile {
-    kn_kernel_profile profile;
-    DeviceProfile    *next;
-    char              names[]; /* the pipeline's, then the kernel's */
-};
-
 struct kn_device {
     const DeviceOps *ops;
     void            *state;
@@ -135,7 +130,7 @@ struct kn_device {
     pthread_mutex_t  lock;         /* of what follows */
     DeviceMemory     memory;
     DeviceModule    *modules;
-    DeviceProfile   *profiles; /* in the order in which they were first launched */
+    KernelProfile   *profiles; /* in the order in which they were first launched */
     atomic_bool      profiling;
     atomic_bool      lost;   /* read without the lock, too */
     bool             forked; /* the driver's state is the parent's: none of its functions may be called */
@@ -153,9 +148,15 @@ int kn_rt_device_module(kn_rt *rt, const char *who, kn_device *d, const kn_rt_ke
 
 /* ---- Profiles: device_profile.c ---- */
 
-/* Runs the batch and adds the times of its kernels. */
-int  kn_rt_device_run_profiled(kn_device *d, const char *pipeline, const DeviceBatch *batch, DeviceError *error);
-void kn_rt_device_profile_drop(kn_device *d);
+/* Whether kernels of a program are measured on that device. */
+static inline bool kn_rt_device_profiled(kn_device *d, const kn_rt_program *program)
+{
+    return program->func_count > 0 || atomic_load(&d->profiling);
+}
+/* Runs the batch, waits for it, and adds the times of its kernels: to the instance's where the program was compiled for
+ * profiling, to the device's where that was asked for. */
+int kn_rt_device_run_profiled(kn_device *d, kn_rt *rt, const kn_rt_program *program, const DeviceBatch *batch,
+                              DeviceError *error);
 
 /* ---- Copies: device_copy.c ---- */
 

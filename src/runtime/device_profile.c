@@ -8,38 +8,36 @@
 
 /* ---- Kernels ---------------------------------------------------------------------------- */
 
-/* The row of a kernel, made if there is none yet; NULL without memory. The lock is held. */
-static DeviceProfile *profile_of(kn_device *d, const char *pipeline, const DeviceBatch *batch, int index)
+/* The row of a kernel in a list, made if there is none yet; NULL without memory. */
+static KernelProfile *profile_of(KernelProfile **list, kn_rt *rt, kn_device *d, const char *pipeline,
+                                 const DeviceBatch *batch, int index)
 {
     const kn_rt_kernel *kernel = &batch->kernels->kernels[index];
-    DeviceProfile     **link   = &d->profiles;
+    KernelProfile     **link   = list;
     for (; *link; link = &(*link)->next)
         if (!strcmp((*link)->profile.pipeline, pipeline) && !strcmp((*link)->profile.kernel, kernel->name))
             return *link;
     const size_t   first = strlen(pipeline) + 1, second = strlen(kernel->name) + 1;
-    DeviceProfile *p = calloc(1, sizeof *p + first + second);
+    KernelProfile *p = kn_rt_allocate(rt, sizeof *p + first + second);
     if (!p)
         return NULL;
+    *p = (KernelProfile){ .profile = { .pipeline = p->names,
+                                       .kernel   = p->names + first,
+                                       .threads  = kernel->threads[0] * kernel->threads[1] * kernel->threads[2] } };
     memcpy(p->names, pipeline, first);
     memcpy(p->names + first, kernel->name, second);
-    p->profile.pipeline = p->names;
-    p->profile.kernel   = p->names + first;
-    p->profile.threads  = kernel->threads[0] * kernel->threads[1] * kernel->threads[2];
     d->ops->kernel_info(d->state, batch->module, kernel, index, &p->profile);
     return *link = p;
 }
 
-int kn_rt_device_run_profiled(kn_device *d, const char *pipeline, const DeviceBatch *batch, DeviceError *error)
+/* Adds the times of a batch to a list, whose lock is held. */
+static void add_times(KernelProfile **list, kn_rt *rt, kn_device *d, const char *pipeline, const DeviceBatch *batch,
+                      const double *seconds)
 {
-    double *seconds = calloc((size_t)batch->count, sizeof *seconds);
-    if (!seconds)
-        return kn_rt_device_error(error, KN_ERROR_LIMIT, "out of memory");
-    const int       status = d->ops->run(d->state, batch, seconds, error);
-    const uint64_t *words  = batch->words;
-    pthread_mutex_lock(&d->lock);
-    for (int i = 0; i < batch->count && !status; i++) {
+    const uint64_t *words = batch->words;
+    for (int i = 0; i < batch->count; i++) {
         const int      index = (int)words[LAUNCH_KERNEL];
-        DeviceProfile *p     = profile_of(d, pipeline, batch, index);
+        KernelProfile *p     = profile_of(list, rt, d, pipeline, batch, index);
         if (p) {
             p->profile.launches++;
             p->profile.seconds += seconds[i];
@@ -47,18 +45,26 @@ int kn_rt_device_run_profiled(kn_device *d, const char *pipeline, const DeviceBa
         }
         words += kn_rt_launch_words(&batch->kernels->kernels[index]);
     }
+}
+
+int kn_rt_device_run_profiled(kn_device *d, kn_rt *rt, const kn_rt_program *program, const DeviceBatch *batch,
+                              DeviceError *error)
+{
+    double *seconds = calloc((size_t)batch->count, sizeof *seconds);
+    if (!seconds)
+        return kn_rt_device_error(error, KN_ERROR_LIMIT, "out of memory");
+    const int status = d->ops->run(d->state, batch, seconds, error);
+    if (!status && program->func_count > 0) {
+        kn_rt_registry_lock();
+        add_times(&rt->kernels, rt, d, program->name, batch, seconds);
+        kn_rt_registry_unlock();
+    }
+    pthread_mutex_lock(&d->lock);
+    if (!status && atomic_load(&d->profiling))
+        add_times(&d->profiles, kn_rt_of(NULL), d, program->name, batch, seconds);
     pthread_mutex_unlock(&d->lock);
     free(seconds);
     return status;
-}
-
-void kn_rt_device_profile_drop(kn_device *d)
-{
-    while (d->profiles) {
-        DeviceProfile *p = d->profiles;
-        d->profiles      = p->next;
-        free(p);
-    }
 }
 
 kn_status kn_device_set_profile(kn_device *d, bool on)
@@ -68,7 +74,7 @@ kn_status kn_device_set_profile(kn_device *d, bool on)
         return (kn_status)kn_rt_error(kn_rt_of(NULL), KN_ERROR_ARGUMENT,
                                       "kn_device_set_profile: no device was given (NULL)");
     pthread_mutex_lock(&d->lock);
-    kn_rt_device_profile_drop(d);
+    kn_rt_kernels_drop(kn_rt_of(NULL), &d->profiles);
     atomic_store(&d->profiling, on);
     pthread_mutex_unlock(&d->lock);
     return KN_OK;
@@ -79,7 +85,7 @@ bool kn_device_profile_get(kn_device *d, int index, kn_kernel_profile *profile)
     if (!d || index < 0)
         return false;
     pthread_mutex_lock(&d->lock);
-    const DeviceProfile *p = d->profiles;
+    const KernelProfile *p = d->profiles;
     while (p && index-- > 0)
         p = p->next;
     if (p)

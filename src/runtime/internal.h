@@ -91,6 +91,17 @@ typedef struct Profile {
     int64_t since; /* start of the time not yet charged to the function on top of the stack */
 } Profile;
 
+/* What was measured of a kernel; names are copies. */
+typedef struct KernelProfile KernelProfile;
+struct KernelProfile {
+    kn_kernel_profile profile;
+    KernelProfile    *next;
+    char              names[]; /* the pipeline's, then the kernel's */
+};
+
+/* Frees a list of them that the instance allocated. */
+void kn_rt_kernels_drop(kn_rt *rt, KernelProfile **list);
+
 /* Adds a thread's counts to the instance's, and frees them. The registry is held. */
 void kn_rt_profile_retire(kn_rt *rt, Profile *profile);
 void kn_rt_profile_drop(kn_rt *rt);
@@ -118,6 +129,7 @@ struct kn_rt {
     Lock                 locks[LOCK_COUNT];
     Local               *locals;   /* under the registry */
     Profiled            *profiled; /* under the registry */
+    KernelProfile       *kernels;  /* likewise: of programs compiled for profiling */
     _Atomic(kn_device *) device;   /* kn_rt_set_device; NULL: the default of the kernels' kind */
     kn_rt               *next, **link;
 };

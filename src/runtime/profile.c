@@ -125,8 +125,18 @@ void kn_rt_profile_retire(kn_rt *rt, Profile *profile)
     profile->counts = NULL;
 }
 
+void kn_rt_kernels_drop(kn_rt *rt, KernelProfile **list)
+{
+    while (*list) {
+        KernelProfile *p = *list;
+        *list            = p->next;
+        kn_rt_release(rt, p);
+    }
+}
+
 void kn_rt_profile_drop(kn_rt *rt)
 {
+    kn_rt_kernels_drop(rt, &rt->kernels);
     for (Profiled *p = rt->profiled, *next; p; p = next) {
         next = p->next;
         kn_rt_release(rt, p);
@@ -245,6 +255,40 @@ static void report_program(Report *r, const Profiled *p, const ProfileRow *rows)
                all ? 100.0 * (double)rows[i].ns / (double)all : 0.0, (long long)rows[i].calls, rows[i].name);
 }
 
+/* The kernels of a program, in the order of their first launches. */
+static void report_kernels(Report *r, const kn_rt *rt, const char *pipeline)
+{
+    double all = 0;
+    for (const KernelProfile *k = rt->kernels; k; k = k->next)
+        all += strcmp(k->profile.pipeline, pipeline) ? 0 : k->profile.seconds;
+    if (all > 0)
+        report(r, "%s: %.3f ms in kernels\n        ms      %%   launches  kernel\n", pipeline, all * 1e3);
+    for (const KernelProfile *k = rt->kernels; k && all > 0; k = k->next) {
+        const kn_kernel_profile *p = &k->profile;
+        if (strcmp(p->pipeline, pipeline))
+            continue;
+        report(r, "%10.3f  %5.1f  %9lld  %s: %lld blocks of %d threads", p->seconds * 1e3, 100 * p->seconds / all,
+               (long long)p->launches, p->kernel, (long long)p->blocks, (int)p->threads);
+        if (p->registers)
+            report(r, ", %d at once on a multiprocessor, %d registers, %d bytes spilled, %d bytes shared",
+                   (int)p->resident_blocks, (int)p->registers, (int)p->spilled_bytes, (int)p->shared_bytes);
+        report(r, "\n");
+    }
+}
+
+/* Whether nothing of the pipeline of a kernel was reported yet: it has no functions on the host, and no kernel before
+ * this one. */
+static bool only_kernels(const kn_rt *rt, const KernelProfile *k)
+{
+    for (const Profiled *p = rt->profiled; p; p = p->next)
+        if (!strcmp(p->name, k->profile.pipeline))
+            return false;
+    const KernelProfile *first = rt->kernels;
+    while (strcmp(first->profile.pipeline, k->profile.pipeline))
+        first = first->next;
+    return first == k;
+}
+
 size_t kn_rt_profile_report(kn_rt *rt, char *text, size_t size)
 {
     rt       = kn_rt_of(rt);
@@ -260,8 +304,12 @@ size_t kn_rt_profile_report(kn_rt *rt, char *text, size_t size)
         }
         collect_rows(rt, p, rows);
         report_program(&r, p, rows);
+        report_kernels(&r, rt, p->name);
         kn_rt_release(rt, rows);
     }
+    for (const KernelProfile *k = rt->kernels; k; k = k->next)
+        if (only_kernels(rt, k))
+            report_kernels(&r, rt, k->profile.pipeline);
     kn_rt_registry_unlock();
     return r.length;
 }

@@ -249,8 +249,10 @@ int cuMemGetInfo_v2(size_t *left, size_t *all)
 {
     check_current();
     *all = *left = memory_size;
+    pthread_mutex_lock(&lock);
     for (const Block *b = blocks; b; b = b->next)
         *left -= b->bytes;
+    pthread_mutex_unlock(&lock);
     return sticky;
 }
 
@@ -260,15 +262,20 @@ int cuMemAlloc_v2(uint64_t *memory, size_t bytes)
     check_current();
     if (sticky)
         return sticky;
-    Block *b = bytes < memory_size ? malloc(sizeof *b + bytes) : NULL;
+    size_t used = bytes;
+    pthread_mutex_lock(&lock);
+    for (const Block *b = blocks; b; b = b->next)
+        used += b->bytes;
+    Block *b = used <= memory_size ? malloc(sizeof *b + bytes) : NULL;
+    if (b) {
+        memset(b->memory, 0xcd, bytes < 1 << 20 ? bytes : 1 << 20);
+        b->bytes = bytes;
+        b->next  = blocks;
+        blocks   = b;
+    }
+    pthread_mutex_unlock(&lock);
     if (!b)
         return NO_MEMORY;
-    memset(b->memory, 0xcd, bytes);
-    b->bytes = bytes;
-    pthread_mutex_lock(&lock);
-    b->next = blocks;
-    blocks  = b;
-    pthread_mutex_unlock(&lock);
     *memory = (uintptr_t)b->memory;
     return OK;
 }

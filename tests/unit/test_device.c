@@ -3,12 +3,11 @@
  * driver, threads, forks. On OpenCL, where a driver is (PoCL runs on CPUs); with the argument `cuda` on CUDA.
  *     test_device [opencl|cuda] [speed]      speed: what a call costs the host, and nothing else */
 #include "check.h"
-#include "device_pipeline.h"
+#include "device_speed.h"
 
 #include <pthread.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 /* ---- Tests ------------------------------------------------------------------------------ */
@@ -333,6 +332,26 @@ static void test_measured(void)
     CHECK(p[0].blocks == 3 * 6 * 3 && !kn_device_profile_get(d, 2, &none), "%lld blocks", (long long)p[0].blocks);
     CHECK(kind == KN_DEVICE_OPENCL || (p[0].registers > 0 && p[0].resident_blocks > 0), "%d", p[0].registers);
     CHECK(!kn_device_set_profile(d, false) && !kn_device_profile_get(d, 0, &none), "forgotten");
+    static const char *const funcs[]  = { "out" };
+    const kn_rt_program      profiled = { "profiled", COUNT(ports), ports, 1, funcs };
+    kn_rt                   *rt       = kn_rt_new(NULL);
+    char                     text[2000];
+    kn_rt_profile_enter(rt, &profiled, 0);
+    CHECK(!run_on(rt, &profiled, &kernels, &in, &out, false), "%s", kn_rt_last_error());
+    kn_rt_profile_leave(rt, &profiled, 0);
+    kn_rt_profile_report(rt, text, sizeof text);
+    CHECK(strstr(text, " ms in kernels\n") && strstr(text, "  1  scale: 54 blocks of 64 threads") &&
+              strstr(text, "  1  mix_them: 44 blocks of 128 threads"),
+          "%s", text);
+    printf("%s", text);
+    kn_rt_profile_reset(rt);
+    CHECK(!run_on(rt, &profiled, &kernels, &in, &out, false), "%s", kn_rt_last_error());
+    kn_rt_profile_report(rt, text, sizeof text);
+    CHECK(!strncmp(text, "profiled: ", 10) && strstr(text, " ms in kernels\n") && !strstr(text, "function"), "%s",
+          text);
+    kn_rt_profile_reset(rt);
+    CHECK(!kn_rt_profile_report(rt, text, sizeof text), "forgotten");
+    kn_rt_destroy(rt);
     const int live = d->memory.used != NULL;
     CHECK(!kn_device_measure(d, &speed) && speed.to_device > 0 && speed.to_host > 0 && speed.inside > 0, "%s",
           kn_rt_last_error());
@@ -465,6 +484,31 @@ static void test_fork(void)
     CHECK(!run(&in, &out), "%s", kn_rt_last_error());
 }
 
+/* A device whose memory is full: the call says so, and works when there is some again. */
+static void test_full(void)
+{
+    enum { MOST = 4096 };
+    kn_device *d    = kn_device_default(kind);
+    kn_buffer *held = calloc(MOST, sizeof *held), in = view(&shapes[0], in_store), out = view(&shapes[0], out_store);
+    int        n = 0;
+    kn_device_set_cache_limit(d, 0);
+    for (int64_t bytes = (int64_t)d->info.memory; bytes >= 512; bytes /= 2)
+        for (bool more = true; more && n < MOST; n += more) {
+            held[n] = (kn_buffer){ .type = KN_U8, .rank = 2, .dim = { { 0, 256, 1 }, { 0, (int)(bytes / 256), 256 } } };
+            more    = kn_buffer_alloc_device(&held[n], d) == KN_OK;
+        }
+    fill(in_store, 1);
+    fill(out_store, 2);
+    check_error(run(&in, &out), KN_ERROR_LIMIT, "out of device memory: no ");
+    printf("%s\n", kn_rt_last_error());
+    CHECK(out_store[100] == 702, "the output is as before");
+    for (int i = 0; i < n; i++)
+        kn_buffer_free_device(&held[i]);
+    CHECK(!run(&in, &out) && right(&in, &out, out_store, 2, false), "%s", kn_rt_last_error());
+    kn_device_set_cache_limit(d, 1 << 28);
+    free(held);
+}
+
 /* A kernel that writes nowhere ends CUDA in this process: said at once, and from then on. */
 static void test_stray(void)
 {
@@ -494,63 +538,6 @@ static void test_stray(void)
     CHECK(in_store[100] == 701, "the host's data is intact");
 }
 
-/* ---- Times ------------------------------------------------------------------------------ */
-
-/* A call of 14 small kernels on data that stays on the device. */
-static int run_fourteen(const kn_buffer *in, kn_buffer *out)
-{
-    const kn_buffer *given[] = { in, out };
-    kn_buffer        used[2];
-    kn_rt_call      *call;
-    int              status = kn_rt_enter_device(NULL, &program, given, used);
-    status                  = status ? status : kn_rt_device_enter(NULL, &program, &kernels, used, &call);
-    if (status)
-        return status;
-    for (int i = 0; i < 7 && !status; i++)
-        status = body(call, &used[0], &used[1], false);
-    status = kn_rt_device_leave(call, given, status);
-    return kn_rt_leave(NULL, &program, given, used, status);
-}
-
-/* Microseconds of a call: of the host until it returns, and until its kernels are done, in batches and one by one. */
-static void measure_calls(const char *what, bool same, const kn_buffer *in, kn_buffer *out)
-{
-    enum { CALLS = 200 };
-    kn_device      *d = kn_device_default(kind);
-    struct timespec t[4];
-    for (int i = 0; i < 5; i++)
-        CHECK(!run_fourteen(in, out), "%s", kn_rt_last_error());
-    kn_device_sync(d);
-    clock_gettime(CLOCK_MONOTONIC, &t[0]);
-    for (int i = 0; i < CALLS; i++, factor += same ? 0 : 1)
-        run_fourteen(in, out);
-    clock_gettime(CLOCK_MONOTONIC, &t[1]);
-    kn_device_sync(d);
-    clock_gettime(CLOCK_MONOTONIC, &t[2]);
-    for (int i = 0; i < CALLS; i++, factor += same ? 0 : 1) {
-        run_fourteen(in, out);
-        kn_device_sync(d);
-    }
-    clock_gettime(CLOCK_MONOTONIC, &t[3]);
-    double us[4];
-    for (int i = 0; i < 4; i++)
-        us[i] = (1e6 * (double)(t[i].tv_sec - t[0].tv_sec) + 1e-3 * (double)(t[i].tv_nsec - t[0].tv_nsec)) / CALLS;
-    printf("14 kernels, %s: %.1f us of the host, %.1f us batched, %.1f us synchronous\n", what, us[1], us[2],
-           us[3] - us[2]);
-    factor = K;
-}
-
-static void measure(void)
-{
-    kn_device *d  = kn_device_default(kind);
-    kn_buffer  in = view(&shapes[0], in_store), out = view(&shapes[0], out_store);
-    CHECK(!kn_copy_to_device(d, &in) && !kn_buffer_alloc_device(&out, d), "%s", kn_rt_last_error());
-    measure_calls("the same arguments each time", true, &in, &out);
-    measure_calls("other arguments each time", false, &in, &out);
-    kn_buffer_free_device(&in);
-    kn_buffer_free_device(&out);
-}
-
 int main(int count, char **words)
 {
     if (count > 1 && strcmp(words[1], "cuda") == 0) {
@@ -570,7 +557,7 @@ int main(int count, char **words)
     printf("%s, %s, %s, %d multiprocessors, %.1f GiB\n", info->name, info->capability, info->driver,
            info->multiprocessors, (double)info->memory / (1 << 30));
     if (count > 2 && strcmp(words[2], "speed") == 0) {
-        measure();
+        measure(in_store, out_store);
         return check_done();
     }
     test_shapes();
@@ -587,7 +574,9 @@ int main(int count, char **words)
     test_failures();
     test_threads();
     test_fork();
-    if (kind == KN_DEVICE_CUDA)
+    if (kind == KN_DEVICE_CUDA) {
+        test_full();
         test_stray();
+    }
     return check_done();
 }

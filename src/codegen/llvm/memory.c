@@ -278,6 +278,7 @@ ShapedValue gen_load(Gen *g, const Expr *e)
         here(g);
         v.shape = UNIFORM;
         v.v     = load_element(g, a.buffer, ptr, memory_type(g, a.buffer->type));
+        address_align(g, &a, v.v);
     }
     here(g);
     v.v = from_memory(g, v.v, a.buffer->type);
@@ -343,7 +344,7 @@ void gen_store_lanes(Gen *g, const Address *a, ShapedValue v, bool stream)
     if (!a->lanes && !a->offsets && v.shape == UNIFORM) {
         LLVMValueRef ptr = address_pointer(g, a, 0);
         here(g);
-        store_element(g, b, to_memory(g, v.v, b->type), ptr);
+        address_align(g, a, store_element(g, b, to_memory(g, v.v, b->type), ptr));
         return;
     }
     LLVMValueRef all   = value_lanes(g, v, g->lanes);
