@@ -13,7 +13,7 @@
 
 static kn_device_kind kind = KN_DEVICE_OPENCL;
 
-static kn_rt_kernels kernels = { KN_RT_OPENCL, COUNT(both_kernels), opencl_text, NULL, both_kernels };
+static kn_rt_kernels kernels = { KN_RT_OPENCL, COUNT(both_kernels), opencl_text, NULL, both_kernels, 0 };
 
 /* ---- A driver that counts and fails ----------------------------------------------------- */
 
@@ -280,6 +280,7 @@ static const Shape shapes[] = {
     { "two channels of four", 2, { { 0, 37, 4 }, { 0, 21, 150 }, { 0, 2, 1 } } },
     { "upside down", 21 * 40, { { 0, 37, 1 }, { 0, 21, -40 }, { 0, 3, 900 } } },
     { "mirrored in all", STORE - 1, { { 0, 37, -1 }, { 0, 21, -40 }, { 0, 3, -900 } } },
+    { "mirrored, of odd size", 5000, { { 0, 36, -1 }, { 0, 19, -39 }, { 0, 3, 901 } } },
     { "transposed", 0, { { 0, 37, 21 }, { 0, 21, 1 }, { 0, 3, 777 } } },
     { "one element", 77, { { 0, 1, 5 }, { 0, 1, 0 }, { 0, 1, INT64_MAX } } },
 };

@@ -42,7 +42,7 @@ static void test_shapes(void)
 static void test_dense_ports(void)
 {
     kn_device *d  = kn_device_default(kind);
-    kn_buffer  in = view(&shapes[3], in_store), out = view(&shapes[8], out_store);
+    kn_buffer  in = view(&shapes[3], in_store), out = view(&shapes[9], out_store);
     fill(in_store, 1);
     fill(out_store, 2);
     CHECK(!run_on(NULL, &dense_program, &kernels, &in, &out, false) && right(&in, &out, out_store, 2, false), "%s",
@@ -76,7 +76,7 @@ static void test_empty(void)
     in.dim[0].extent = 0;
     in.data          = NULL;
     CHECK(!run(&in, &out), "nothing to read: %s", kn_rt_last_error());
-    out                        = view(&shapes[9], out_store);
+    out                        = view(&shapes[10], out_store);
     kn_buffer nothing_read     = view(&shapes[0], in_store);
     nothing_read.dim[0].extent = 0;
     CHECK(!run(&nothing_read, &out), "a kernel that reads of an empty input: %s", kn_rt_last_error());
@@ -146,13 +146,16 @@ static void test_wrapped(void)
     const int before = allocated;
     kn_device_set_cache_limit(d, 0);
     const int kept = allocated;
-    wrapped.device = NULL;
-    wrapped.handle = 0;
-    CHECK(kn_buffer_wrap_device(&wrapped, d, 0) == KN_ERROR_ARGUMENT, "%s", kn_rt_last_error());
     kn_buffer_free_device(&wrapped);
+    CHECK(kn_buffer_wrap_device(&wrapped, d, 0) == KN_ERROR_ARGUMENT, "%s", kn_rt_last_error());
     CHECK(allocated == kept && kept <= before, "a wrapped buffer's memory is its owner's");
     kn_buffer_free_device(&owner);
     CHECK(allocated == kept - 1 && allocated == 0, "%d blocks are left", allocated);
+    CHECK(!kn_copy_to_device(d, &owner) && !kn_buffer_wrap_device(&wrapped, d, owner.handle), "%s", kn_rt_last_error());
+    kn_buffer_free_device(&owner);
+    CHECK(allocated == 1 && !run(&wrapped, &out) && right(&owner, &out, out_store, 2, false), "%s", kn_rt_last_error());
+    kn_buffer_free_device(&wrapped);
+    CHECK(allocated == 0, "freed with the last");
     kn_device_set_cache_limit(d, 1 << 28);
 }
 
@@ -207,7 +210,14 @@ static void test_mistakes(void)
     in.handle = 8;
     check_error(run(&in, &out), KN_ERROR_ARGUMENT, "mixed: input `in`: of its fields device and handle one is zero");
     in.handle = 0;
-    in.flags  = 8;
+    CHECK(!kn_copy_to_device(d, &in), "%s", kn_rt_last_error());
+    in.handle += 4;
+    if (kind == KN_DEVICE_CUDA)
+        check_error(run(&in, &out), KN_ERROR_ARGUMENT,
+                    "its address on the device, the handle, must be a multiple of 16");
+    in.handle -= 4;
+    kn_buffer_free_device(&in);
+    in.flags = 8;
     check_error(run(&in, &out), KN_ERROR_ARGUMENT, "unknown flags");
     in.flags = 0;
 
@@ -225,18 +235,25 @@ static void test_mistakes(void)
     kn_device_close(d); /* the default stays */
     CHECK(!run(&in, &out), "%s", kn_rt_last_error());
 
-    const kn_rt_kernels bad = { kernels.kind, 1, "this is no program", NULL, both_kernels };
+    const kn_rt_kernels bad = { kernels.kind, 1, "this is no program", NULL, both_kernels, 0 };
     check_error(run_on(NULL, &program, &bad, &in, &out, false), KN_ERROR_DEVICE,
                 kind == KN_DEVICE_CUDA ? "compiling the kernels' PTX for compute capability" : "its compiler refuses");
     printf("%s\n", kn_rt_last_error());
     kn_rt_kernel lost[2]        = { both_kernels[0], both_kernels[1] };
     lost[1].name                = "lost";
-    const kn_rt_kernels without = { kernels.kind, 2, kernels.text, NULL, lost };
+    const kn_rt_kernels without = { kernels.kind, 2, kernels.text, NULL, lost, 0 };
     check_error(run_on(NULL, &program, &without, &in, &out, false), KN_ERROR_DEVICE, "kernel `lost`");
     lost[1]            = both_kernels[1];
     lost[1].threads[0] = 1 << 20;
     check_error(run_on(NULL, &program, &without, &in, &out, false), KN_ERROR_LIMIT, "threads");
     kn_rt_device_forget(&without);
+    kn_rt_kernels others = kernels; /* code that others take the place of */
+    CHECK(!run_on(NULL, &program, &others, &in, &out, false), "%s", kn_rt_last_error());
+    others.text = "this is no program";
+    CHECK(!run_on(NULL, &program, &others, &in, &out, false), "%s", kn_rt_last_error());
+    others.id = 1;
+    check_error(run_on(NULL, &program, &others, &in, &out, false), KN_ERROR_DEVICE, "");
+    kn_rt_device_forget(&others);
     CHECK(!run(&in, &out), "%s", kn_rt_last_error());
 }
 
@@ -512,7 +529,7 @@ static void test_full(void)
 /* A kernel that writes nowhere ends CUDA in this process: said at once, and from then on. */
 static void test_stray(void)
 {
-    const kn_rt_kernels strays = { KN_RT_CUDA, 1, stray_text, NULL, stray_kernel };
+    const kn_rt_kernels strays = { KN_RT_CUDA, 1, stray_text, NULL, stray_kernel, 0 };
     const int32_t       grid[] = { 1, 1, 1 };
     kn_buffer           in = view(&shapes[0], in_store), out = view(&shapes[0], out_store), used[2];
     const kn_buffer    *given[] = { &in, &out };
@@ -542,7 +559,7 @@ int main(int count, char **words)
 {
     if (count > 1 && strcmp(words[1], "cuda") == 0) {
         kind    = KN_DEVICE_CUDA;
-        kernels = (kn_rt_kernels){ KN_RT_CUDA, COUNT(both_kernels), ptx_text, NULL, both_kernels };
+        kernels = (kn_rt_kernels){ KN_RT_CUDA, COUNT(both_kernels), ptx_text, NULL, both_kernels, 0 };
     }
     if (kn_device_count(kind) == 0) {
         printf("skipped: %s\n", kn_rt_last_error());
