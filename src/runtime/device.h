@@ -35,13 +35,15 @@ typedef struct kn_rt_kernel {
 } kn_rt_kernel;
 
 /* The kernels of one program: a constant in the object. Its address tells modules apart as long as the code is
- * loaded; kn_rt_device_forget() ends that. */
+ * loaded; kn_rt_device_forget() ends that. Of code that was unloaded without it, and whose address others have now, the
+ * id tells them apart. */
 typedef struct kn_rt_kernels {
     int32_t             kind; /* KN_RT_CUDA: text is PTX; KN_RT_OPENCL: OpenCL C */
     int32_t             count;
     const char         *text;    /* ended by NUL */
     const char         *options; /* for the device's compiler; NULL: none */
     const kn_rt_kernel *kernels;
+    uint64_t            id; /* follows from the text */
 } kn_rt_kernels;
 
 /* The device's side of one call. */

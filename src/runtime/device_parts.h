@@ -121,6 +121,7 @@ void kn_rt_device_memory_drop(kn_device *d);
 typedef struct DeviceModule DeviceModule;
 struct DeviceModule {
     const kn_rt_kernels *kernels;
+    uint64_t             id; /* that the kernels had */
     void                *module;
     DeviceModule        *next;
 };

@@ -235,18 +235,25 @@ static void test_mistakes(void)
     kn_device_close(d); /* the default stays */
     CHECK(!run(&in, &out), "%s", kn_rt_last_error());
 
-    const kn_rt_kernels bad = { kernels.kind, 1, "this is no program", NULL, both_kernels };
+    const kn_rt_kernels bad = { kernels.kind, 1, "this is no program", NULL, both_kernels, 0 };
     check_error(run_on(NULL, &program, &bad, &in, &out, false), KN_ERROR_DEVICE,
                 kind == KN_DEVICE_CUDA ? "compiling the kernels' PTX for compute capability" : "its compiler refuses");
     printf("%s\n", kn_rt_last_error());
     kn_rt_kernel lost[2]        = { both_kernels[0], both_kernels[1] };
     lost[1].name                = "lost";
-    const kn_rt_kernels without = { kernels.kind, 2, kernels.text, NULL, lost };
+    const kn_rt_kernels without = { kernels.kind, 2, kernels.text, NULL, lost, 0 };
     check_error(run_on(NULL, &program, &without, &in, &out, false), KN_ERROR_DEVICE, "kernel `lost`");
     lost[1]            = both_kernels[1];
     lost[1].threads[0] = 1 << 20;
     check_error(run_on(NULL, &program, &without, &in, &out, false), KN_ERROR_LIMIT, "threads");
     kn_rt_device_forget(&without);
+    kn_rt_kernels others = kernels; /* code that others take the place of */
+    CHECK(!run_on(NULL, &program, &others, &in, &out, false), "%s", kn_rt_last_error());
+    others.text = "this is no program";
+    CHECK(!run_on(NULL, &program, &others, &in, &out, false), "%s", kn_rt_last_error());
+    others.id = 1;
+    check_error(run_on(NULL, &program, &others, &in, &out, false), KN_ERROR_DEVICE, "");
+    kn_rt_device_forget(&others);
     CHECK(!run(&in, &out), "%s", kn_rt_last_error());
 }
 
@@ -522,7 +529,7 @@ static void test_full(void)
 /* A kernel that writes nowhere ends CUDA in this process: said at once, and from then on. */
 static void test_stray(void)
 {
-    const kn_rt_kernels strays = { KN_RT_CUDA, 1, stray_text, NULL, stray_kernel };
+    const kn_rt_kernels strays = { KN_RT_CUDA, 1, stray_text, NULL, stray_kernel, 0 };
     const int32_t       grid[] = { 1, 1, 1 };
     kn_buffer           in = view(&shapes[0], in_store), out = view(&shapes[0], out_store), used[2];
     const kn_buffer    *given[] = { &in, &out };
@@ -552,7 +559,7 @@ int main(int count, char **words)
 {
     if (count > 1 && strcmp(words[1], "cuda") == 0) {
         kind    = KN_DEVICE_CUDA;
-        kernels = (kn_rt_kernels){ KN_RT_CUDA, COUNT(both_kernels), ptx_text, NULL, both_kernels };
+        kernels = (kn_rt_kernels){ KN_RT_CUDA, COUNT(both_kernels), ptx_text, NULL, both_kernels, 0 };
     }
     if (kn_device_count(kind) == 0) {
         printf("skipped: %s\n", kn_rt_last_error());

@@ -150,7 +150,7 @@ static void test_inside_threads(void)
                       "      vector x from 0 extent 4:\n"
                       "        if in[i64(x)] < 1.0:\n"
                       "          out[i64(t * 4 + x)] = in[i64(x * 3)]\n"),
-               "ld.global.nc.f32", "");
+               "ld.global.nc", "");
     expect_ptx(KERNEL("8 1 1", PORTS "buffer own : f32 scratch component 0 rank 0 dense 0 in stack\n",
                       "    gpu_thread t from 0 extent 8:\n"
                       "      alloc f32 own[i64(8)]:\n"
@@ -308,7 +308,7 @@ static int call_host(void *loaded, const Program *p)
 static void check_described(const char *text)
 {
     CHECK(described->kind == KN_RT_CUDA && described->count == 2 && !strcmp(described->text, text) &&
-              !described->options,
+              !described->options && described->id,
           "kn_rt_kernels");
     const kn_rt_kernel *k = &described->kernels[0];
     CHECK(!strcmp(k->name, "first") && k->threads[0] == 32 && k->threads[1] == 8 && k->threads[2] == 1, "the first");

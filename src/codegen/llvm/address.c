@@ -151,8 +151,7 @@ static LLVMValueRef advanced(Gen *g, const Buffer *buffer, LLVMValueRef ptr, LLV
     return sum_keep(g, s, level, LLVMBuildGEP2(g->b, memory_type(g, buffer->type), ptr, &by, 1, ""));
 }
 
-/* The sum of two steps, or of what lanes have. In a kernel the steps of one level are one sum: LLVM follows a few pointers
- * back to their buffer, not many, and joins accesses that it follows to the same one. */
+/* The sum of what two terms add in each lane. */
 static LLVMValueRef summed(Gen *g, LLVMValueRef a, LLVMValueRef b, int level)
 {
     AddressSum *s = sum_find(g, a, b, SUM);
@@ -337,7 +336,8 @@ static void kernel_pointer(Gen *g, Address *a, IndexPart *parts, int count, uint
     a->constant = (int64_t)constant;
     if (a->constant <= -MOST_OFFSET || a->constant >= MOST_OFFSET) {
         parts[count++] = (IndexPart){ .factor = a->constant, .level = g->f->base };
-        a->constant    = 0;
+        a->factors |= constant;
+        a->constant = 0;
     }
     int          level = g->f->buffers[a->buffer->id].level;
     LLVMValueRef index = kernel_index(g, parts, count, &level);
@@ -412,11 +412,8 @@ Address address_of(Gen *g, const Buffer *buffer, const Expr *index, bool load)
     }
     int level = g->f->buffers[buffer->id].level;
     for (int i = 0; i < count; i++) {
-        LLVMValueRef by = steps[i].v;
-        level           = level > steps[i].level ? level : steps[i].level;
-        while (g->kernel && i + 1 < count && steps[i + 1].level <= level)
-            by = summed(g, by, steps[++i].v, level);
-        a.ptr = advanced(g, buffer, a.ptr, by, level);
+        level = level > steps[i].level ? level : steps[i].level;
+        a.ptr = advanced(g, buffer, a.ptr, steps[i].v, level);
     }
     a.level    = a.level > level ? a.level : level;
     a.constant = (int64_t)terms.constant;

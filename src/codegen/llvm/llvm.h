@@ -291,7 +291,8 @@ LLVMValueRef address_pointer(Gen *g, const Address *a,
 LLVMValueRef address_lanes(Gen *g, const Address *a);          /* <L x ptr>, at its level */
 LLVMValueRef address_lane(Gen *g, const Address *a, int lane); /* of one lane, at its level */
 void         address_check(Gen *g, const Address *a);
-void         address_align(Gen *g, const Address *a, LLVMValueRef access); /* in a kernel: of all lanes or of the first */
+/* In a kernel: of all lanes, or of those from the one with that offset on. */
+void         address_align(Gen *g, const Address *a, int64_t offset, LLVMValueRef access);
 LLVMValueRef buffer_base(Gen *g, const Buffer *b);
 LLVMValueRef port_field_address(Gen *g, const Buffer *b, int dim, int field); /* field: DIM_FIELD_… */
 ShapedValue  gen_load(Gen *g, const Expr *e);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Wide accesses: several elements that one thread reads or writes side by side.
  *
- * Takes   kernels whose threads have unrolled loops along rows.
+ * Takes   kernels whose threads have unrolled or vectorized loops along rows.
  * Gives   the code of interior blocks (or of all, where there is no other) twice: for ports whose rows begin at
  * multiples of as many elements as such a loop has iterations, and as it was. In the first a stride is a multiple by
  * its form, and so is the distance from the first column of an input to that of the output. From that a backend sees
@@ -18,7 +18,7 @@ typedef struct WidePass {
     const char   *names[MOST_NAMES]; /* lets around */
     const Expr   *values[MOST_NAMES];
     int           name_count;
-    const char   *loops[MOST_NAMES]; /* unrolled loops around, */
+    const char   *loops[MOST_NAMES]; /* unrolled and vectorized loops around, */
     int64_t       extents[MOST_NAMES];
     int           loop_count;
     int64_t       width;             /* the most elements side by side */
@@ -93,7 +93,7 @@ static void look(void *user, const Stmt *s)
         p->names[names]  = s->let.name;
         p->name_count++;
     }
-    if (s->kind == STMT_FOR && s->loop.kind == LOOP_UNROLL && loops < MOST_NAMES &&
+    if (s->kind == STMT_FOR && (s->loop.kind == LOOP_UNROLL || s->loop.kind == LOOP_VECTOR) && loops < MOST_NAMES &&
         expr_is_int(s->loop.extent, &p->extents[loops]))
         p->loops[p->loop_count++] = s->loop.name;
     if (s->kind == STMT_FOR)
