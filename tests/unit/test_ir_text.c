@@ -97,7 +97,8 @@ static void make_trip(void *arg)
 {
     Trip           *t = arg;
     const Schedule *schedule;
-    Plan           *plan = plan_choose(t->p, NULL, NULL, &schedule) ? plan_make(t->p, schedule, &t->arena, (PlanTarget){ 0 }) : NULL;
+    Plan           *plan =
+        plan_choose(t->p, NULL, NULL, &schedule) ? plan_make(t->p, schedule, &t->arena, (PlanTarget){ 0 }) : NULL;
     CHECK(plan, "%s: %s", t->path, kn_error_text(t->cx));
     if (!plan)
         return;

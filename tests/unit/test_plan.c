@@ -734,7 +734,8 @@ static const Row obeyed_by_gpu[] = {
 static const Row refused_by_gpu[] = {
     { BLUR, "out.launch_bounds(2048)", "a block has at most 1024 threads" },
     { BLUR, "out.launch_bounds(64, 100)", "a multiprocessor holds at most 32 blocks" },
-    { BLUR, "out.parallel(y)", "`parallel` is for CPUs: not for this target = gpu_blocks and gpu_threads are for GPUs" },
+    { BLUR, "out.parallel(y)",
+      "`parallel` is for CPUs: not for this target = gpu_blocks and gpu_threads are for GPUs" },
     { BLUR, "out.reorder(y, x).gpu_threads(x).gpu_blocks(y)",
       "the block loop `y` of `out` is inside the loop `x` of the same kernel = reorder it outside" },
     { BLUR, "out.split(x, xo, xi, 8).reorder(xo, xi, y).gpu_threads(y, xo)",

@@ -56,8 +56,8 @@ static const Stmt *spread(ThreadPass *p, const ThreadNest *n)
     s                  = stmt_if(a, x_op(lw, EX_LT, point, total), s, NULL);
     const char *pieces = intern(lw->cx, "thread.piece");
     const Expr *count  = x_op(lw, EX_DIV, x_add(lw, total, x_int(lw, all - 1)), x_int(lw, all));
-    s                  = stmt_let(a, point->u.name,
-                                  x_add(lw, x_op(lw, EX_MUL, x_var(lw, pieces), x_int(lw, all)), thread_number(p, names)), s);
+    const Expr *before = x_op(lw, EX_MUL, x_var(lw, pieces), x_int(lw, all));
+    s                  = stmt_let(a, point->u.name, x_add(lw, before, thread_number(p, names)), s);
     s                  = stmt_for(a, pieces, LOOP_UNROLL, x_int(lw, 0), count, s);
     for (int i = 0; i < GPU_AXES; i++)
         if (i == 0 || p->threads[i] > 1)
