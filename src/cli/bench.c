@@ -203,12 +203,25 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
+/* Is it NAME.TARGET.sched? What runs here is for the host. */
+static bool is_of_target(const char *path)
+{
+    for (int i = 0; kn_target_name(i); i++) {
+        const char  *target = kn_target_name(i);
+        const size_t all = strlen(path), end = strlen(target) + strlen(".sched");
+        if (all > end && path[all - end - 1] == '.' && !strncmp(path + all - end, target, strlen(target)))
+            return strcmp(target, "host") != 0;
+    }
+    return false;
+}
+
 /* NAME.sched and NAME.*.sched beside NAME.kiln. */
 static void add_schedule_files(Cli *cli, Bench *bench, const glob_t *found)
 {
     for (size_t i = 0; i < found->gl_pathc; i++) {
         const char *path = join(cli, found->gl_pathv[i], "");
-        add_contender(bench, base_name(path), path, NULL);
+        if (!is_of_target(path))
+            add_contender(bench, base_name(path), path, NULL);
     }
 }
 
