@@ -384,6 +384,37 @@ static void test_measured(void)
     atomic_store(&fail_at, 0);
 }
 
+/* Two GPUs by turns, in one thread. */
+static void test_two(void)
+{
+    kn_device *d[] = { kn_device_default(kind), kn_device_open(kind, 1) };
+    kn_buffer  in[2], out[2];
+    if (!d[1]) {
+        printf("skipped: two devices: %s\n", kn_rt_last_error());
+        return;
+    }
+    fill(in_store, 1);
+    for (int i = 0; i < 2; i++) {
+        in[i]  = view(&shapes[1], in_store);
+        out[i] = view(&shapes[6 + i], out_store);
+        CHECK(!kn_copy_to_device(d[i], &in[i]) && !kn_buffer_alloc_device(&out[i], d[i]), "%s", kn_rt_last_error());
+    }
+    check_error(run(&in[0], &out[1]), KN_ERROR_ARGUMENT, "are on different devices");
+    for (int i = 0; i < 8; i++) {
+        CHECK(!run(&in[i % 2], &out[i % 2]), "%s", kn_rt_last_error());
+        if (i < 4)
+            continue;
+        fill(out_store, 2);
+        CHECK(!kn_copy_to_host(&out[i % 2]) && right(&in[0], &out[i % 2], out_store, 2, false), "%s",
+              kn_rt_last_error());
+    }
+    for (int i = 0; i < 2; i++) {
+        kn_buffer_free_device(&in[i]);
+        kn_buffer_free_device(&out[i]);
+    }
+    kn_device_close(d[1]);
+}
+
 /* Each call of the driver fails in turn: an error or a right result, what was given is as before, nothing is lost, and
  * the next call works. */
 static void test_failures(void)
@@ -442,35 +473,6 @@ static void test_failures(void)
     const int open = opened;
     CHECK(!kn_device_open(kind, 0) && opened == open, "%s", kn_rt_last_error());
     atomic_store(&fail_at, 0);
-}
-
-typedef struct Worker {
-    pthread_t thread;
-    int       index, wrong;
-    int32_t   in[STORE], out[STORE];
-} Worker;
-
-enum { WORKERS = 8, WORKER_CALLS = 100 };
-
-static void *work(void *given)
-{
-    Worker *w = given;
-    for (int i = 0; i < WORKER_CALLS; i++) {
-        kn_buffer in = view(&shapes[i % 3], w->in), out = view(&shapes[(i + w->index) % 9], w->out);
-        out.dim[2].extent = out.dim[2].extent < in.dim[2].extent ? out.dim[2].extent : in.dim[2].extent;
-        fill(w->in, i);
-        fill(w->out, 2);
-        const bool resident = (i + w->index) % 4 == 0;
-        if (resident &&
-            (kn_copy_to_device(kn_device_default(kind), &in) || kn_buffer_alloc_device(&out, kn_device_default(kind))))
-            w->wrong++;
-        if (run_on(NULL, &program, &kernels, &in, &out, i % 5 == 0) || kn_copy_to_host(&out) ||
-            !right(&in, &out, w->out, 2, i % 5 == 0))
-            w->wrong++;
-        kn_buffer_free_device(&in);
-        kn_buffer_free_device(&out);
-    }
-    return NULL;
 }
 
 static void test_threads(void)
@@ -587,6 +589,7 @@ int main(int count, char **words)
     test_present();
     test_instances();
     test_repeated();
+    test_two();
     test_measured();
     test_failures();
     test_threads();
