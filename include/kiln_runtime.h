@@ -117,7 +117,8 @@ typedef struct kn_buffer {
     kn_dim     dim[KN_MAX_RANK];
     kn_device *device;    /* NULL: no device has a copy */
     uint64_t   handle;    /* the device's name for its copy; 0 without a device. CUDA: the address of the element at
-                             the smallest coordinates; OpenCL: a cl_mem that begins with the lowest element */
+                             the smallest coordinates, a multiple of 16; OpenCL: a cl_mem that begins with the lowest
+                             element, or up to 15 bytes before, so that the former lies at a multiple of 16 */
     uint32_t flags;       /* KN_HOST_NEWER, KN_DEVICE_NEWER */
     uint32_t reserved[3]; /* must be zero */
 } kn_buffer;
@@ -270,11 +271,12 @@ KN_API void *kn_device_context(const kn_device *device);
 /* Memory on the device for a copy of b, without values: for outputs. b must have no device yet; its shape stays as it
  * is from now on. Its memory on the device is as large as that on the host, gaps between rows included. */
 KN_API kn_status kn_buffer_alloc_device(kn_buffer *b, kn_device *device);
-/* The same with memory of yours: handle is what kn_buffer.handle says, with room for all elements. It holds the newer
- * copy, KN_DEVICE_NEWER; b->data may be NULL if no part of a pipeline on the host needs it. */
+/* The same with memory of yours, or with a part of another buffer's: handle is what kn_buffer.handle says, with room
+ * for all elements. It holds the newer copy, KN_DEVICE_NEWER; b->data may be NULL if no part of a pipeline on the host
+ * needs it. */
 KN_API kn_status kn_buffer_wrap_device(kn_buffer *b, kn_device *device, uint64_t handle);
-/* Frees memory of the first kind, forgets that of the second; b is of the host alone. A newer copy is lost. A buffer
- * without a device is fine. */
+/* Frees memory of the first kind, forgets that of the second; what several buffers have is freed with the last of
+ * them. b is of the host alone. A newer copy is lost. A buffer without a device is fine. */
 KN_API void kn_buffer_free_device(kn_buffer *b);
 
 /* The device's copy is made current: allocated if there is none yet, copied unless it is current. data can be changed

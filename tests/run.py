@@ -13,7 +13,9 @@ What is run, with build/ and with the sanitizers of build-asan/:
   apps/NAME.json       {"app": "apps/blur/blur.kiln", "args": […], "golden": "golden/blur.npy", "tol": "0",
                        "fast": "1e-6"}: a program compared with a file beside the .json: interpreted; and compiled, with
                        the schedule that `auto` makes, by default and with the .sched beside it, with 1 and 2 threads:
-                       with --strict-float within tol, and as usual within fast, or tol (build/ only)
+                       with --strict-float within tol, and as usual within fast, or tol (build/ only). Where there is
+                       an OpenCL device, on it too, by default and with the .cuda.sched beside it: with --strict-float
+                       it has the bits of the CPU
   fuzz/regressions/*.kiln      programs that have failed once, and at least 1000 random ones that never ran before
                        (fuzz/programs.c); the same with schedules, and thousands of random cases that never ran before
                        (fuzz/schedules.c); fuzz/gpu/*.kiln and fresh ones for GPUs, executed
@@ -40,7 +42,7 @@ A case in a .test file: a name, then sections; what stands before the first sect
 
 What cannot fail is refused: an expected text of … alone, a case that runs nothing, a program whose checks are none.
 """
-import difflib, glob, json, os, re, shutil, subprocess, sys, tempfile
+import difflib, functools, glob, json, os, re, shutil, subprocess, sys, tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -189,6 +191,15 @@ def script_tests():
 
 # ---- Applications ----
 
+@functools.cache
+def has_opencl(build):
+    """Is there a device? Said where there is none."""
+    found = re.search(r"^OpenCL 0:", execute("kiln devices", ROOT, build)[1], flags=re.M)
+    if not found:
+        print("apps: skipped: no OpenCL device", flush=True)
+    return bool(found)
+
+
 def run_app(path, build):
     with open(path, encoding="utf-8") as file:
         app = json.load(file)
@@ -202,9 +213,20 @@ def run_app(path, build):
         for way in ["", "--scheduler none"] + by_hand:
             for threads in 1, 2:
                 ways += [(f"{way} --strict-float --threads {threads}", exact), (f"{way} --threads {threads}", fast)]
-        for way, tolerance in ways:
-            for command in (f"KILN_CACHE={folder} kiln run {app['app']} {quoted} {way} -o {folder}/out.npy",
-                            f"kiln diff {folder}/out.npy {golden} --tol {tolerance}"):
+        ways = [(way, golden, tolerance) for way, tolerance in ways]
+        if has_opencl(build):
+            by_hand = app["app"].removesuffix(".kiln") + ".cuda.sched"
+            plain = f"{folder}/plain.npy"
+            command = f"kiln run {app['app']} {quoted} --scheduler none --strict-float -o {plain}"
+            expect_status(command, execute(command, ROOT, build))
+            ways.append(("--target opencl --strict-float", plain, "0"))
+            if os.path.exists(os.path.join(ROOT, by_hand)):
+                ways.append((f"--target opencl --strict-float --schedule {by_hand}", plain, "0"))
+                ways.append((f"--target opencl --schedule {by_hand}", golden, fast))
+        for way, expected, tolerance in ways:
+            caches = f"KILN_CACHE={folder} POCL_CACHE_DIR={folder}"
+            for command in (f"{caches} kiln run {app['app']} {quoted} {way} -o {folder}/out.npy",
+                            f"kiln diff {folder}/out.npy {expected} --tol {tolerance}"):
                 expect_status(command, execute(command, ROOT, build))
 
 

@@ -22,6 +22,7 @@ static const LowerPass gpu_passes[] = {
     { "kernels", "block and thread loops cut out of the host's code, each kernel in one form", lower_kernels },
     { "interior", "blocks whose points are all inside: guards and clamps cost nothing there", lower_interior },
     { "clean", "simplified once more", lower_simplify },
+    { "wide", "elements side by side of rows that begin at multiples of their number", lower_wide },
     { "threads", "thread nests of another shape than the block divided among all its threads", lower_threads },
     { "unroll", "unrolled loops as copies", lower_unroll },
     { "vectorize", "bodies of vector loops made fit for lanes", lower_vectorize },

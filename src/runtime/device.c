@@ -334,6 +334,28 @@ void *kn_device_context(const kn_device *d)
 
 /* ---- Kernels ---------------------------------------------------------------------------- */
 
+/* Takes kernels whose code is gone, or goes, out of the list; NULL: they are not there. With the lock. */
+static DeviceModule *module_take(kn_device *d, const kn_rt_kernels *kernels)
+{
+    DeviceModule **link = &d->modules;
+    while (*link && (*link)->kernels != kernels)
+        link = &(*link)->next;
+    DeviceModule *m = *link;
+    if (m)
+        *link = m->next;
+    return m;
+}
+
+static void module_unload(kn_device *d, DeviceModule *m)
+{
+    DeviceError error = { 0 };
+    if (m && !d->forked) {
+        (void)d->ops->sync(d->state, &error); /* a failure is told again by the next function for the device */
+        d->ops->unload(d->state, m->module);
+    }
+    free(m);
+}
+
 /* The lock is held while kernels are loaded, so that they are loaded once. */
 int kn_rt_device_module(kn_rt *rt, const char *who, kn_device *d, const kn_rt_kernels *kernels, void **module)
 {
@@ -343,6 +365,10 @@ int kn_rt_device_module(kn_rt *rt, const char *who, kn_device *d, const kn_rt_ke
     DeviceModule *m = d->modules;
     while (m && m->kernels != kernels)
         m = m->next;
+    if (m && m->id != kernels->id) {
+        module_unload(d, module_take(d, kernels));
+        m = NULL;
+    }
     if (!m) {
         m      = calloc(1, sizeof *m);
         status = m ? d->ops->load(d->state, kernels, &m->module, &error)
@@ -351,6 +377,7 @@ int kn_rt_device_module(kn_rt *rt, const char *who, kn_device *d, const kn_rt_ke
             free(m);
         } else {
             m->kernels = kernels;
+            m->id      = kernels->id;
             m->next    = d->modules;
             d->modules = m;
         }
@@ -364,20 +391,10 @@ void kn_rt_device_forget(const kn_rt_kernels *kernels)
 {
     pthread_mutex_lock(&device_registry);
     for (kn_device *d = devices; d; d = d->next) {
-        DeviceError error = { 0 };
         pthread_mutex_lock(&d->lock);
-        DeviceModule **link = &d->modules;
-        while (*link && (*link)->kernels != kernels)
-            link = &(*link)->next;
-        DeviceModule *m = *link;
-        if (m)
-            *link = m->next;
+        DeviceModule *m = module_take(d, kernels);
         pthread_mutex_unlock(&d->lock);
-        if (m && !d->forked) {
-            (void)d->ops->sync(d->state, &error); /* a failure is told again by the next function for the device */
-            d->ops->unload(d->state, m->module);
-        }
-        free(m);
+        module_unload(d, m);
     }
     pthread_mutex_unlock(&device_registry);
 }

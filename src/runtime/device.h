@@ -3,7 +3,8 @@
  *
  * One idea: a buffer has at most two copies, and flags say which is newer. A kernel, or code of the host, says before
  * it begins what it will read and write; what has to be copied follows from the flags, and nothing else is copied. Both
- * copies have one layout: element i of one is element i of the other.
+ * copies have one layout: element i of one is element i of the other. Element 0 lies at a multiple of 16 bytes on the
+ * device.
  *
  * A call of a pipeline is
  *     kn_rt_enter_device; kn_rt_device_enter; …; kn_rt_device_leave; kn_rt_leave
@@ -34,13 +35,15 @@ typedef struct kn_rt_kernel {
 } kn_rt_kernel;
 
 /* The kernels of one program: a constant in the object. Its address tells modules apart as long as the code is
- * loaded; kn_rt_device_forget() ends that. */
+ * loaded; kn_rt_device_forget() ends that. Of code that was unloaded without it, and whose address others have now, the
+ * id tells them apart. */
 typedef struct kn_rt_kernels {
     int32_t             kind; /* KN_RT_CUDA: text is PTX; KN_RT_OPENCL: OpenCL C */
     int32_t             count;
     const char         *text;    /* ended by NUL */
     const char         *options; /* for the device's compiler; NULL: none */
     const kn_rt_kernel *kernels;
+    uint64_t            id; /* follows from the text */
 } kn_rt_kernels;
 
 /* The device's side of one call. */

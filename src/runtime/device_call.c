@@ -59,6 +59,10 @@ static int choose_device(kn_rt *rt, const kn_rt_program *program, const kn_rt_ke
                                "host and call kn_buffer_free_device",
                                program->name, word_for(p), p->name, d->ops->name,
                                kn_rt_device_ops[kernels->kind]->name);
+        if (d && d->ops->addresses && used[i].handle % DEVICE_ALIGN)
+            return kn_rt_error(rt, KN_ERROR_ARGUMENT,
+                               "%s: %s `%s`: its address on the device, the handle, must be a multiple of %d",
+                               program->name, word_for(p), p->name, DEVICE_ALIGN);
         if (d && *device && d != *device)
             return kn_rt_error(rt, KN_ERROR_ARGUMENT, "%s: %s `%s` and %s `%s` are on different devices (%s %d and %d)",
                                program->name, word_for(port), port->name, word_for(p), p->name, d->ops->name,
@@ -257,7 +261,7 @@ static int call_attach(kn_rt_call *call, kn_buffer *b, bool *was_used)
     if (!kn_rt_device_range(b, &low, &high))
         return kn_rt_error(call->rt, KN_ERROR_ARGUMENT, "%s: a buffer's strides reach beyond the address space",
                            call->program->name);
-    const size_t bytes = (size_t)(high - low);
+    const size_t bytes = (size_t)(high - kn_rt_device_begin(low));
     DeviceBlock *block = take_spare(call, bytes);
     *was_used          = block != NULL;
     if (!block)
@@ -378,7 +382,7 @@ static uint64_t first_index(const kn_device *d, const kn_buffer *b)
     int64_t low, high;
     if (d->ops->addresses || !b->handle || !kn_rt_device_range(b, &low, &high))
         return 0;
-    return (uint64_t)(-low / kn_rt_type_size((int)b->type));
+    return (uint64_t)(-kn_rt_device_begin(low) / kn_rt_type_size((int)b->type));
 }
 
 /* Grids have limits of their own, which a driver's message does not name. */

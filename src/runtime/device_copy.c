@@ -33,7 +33,7 @@ static bool has_no_element(const kn_buffer *b)
 void kn_rt_device_point(kn_buffer *b, kn_device *d, const DeviceBlock *block, int64_t low)
 {
     b->device = d;
-    b->handle = d->ops->addresses ? block->memory - (uint64_t)low : block->memory;
+    b->handle = d->ops->addresses ? block->memory - (uint64_t)kn_rt_device_begin(low) : block->memory;
 }
 
 /* Gives the buffer memory on the device. */
@@ -44,7 +44,7 @@ static int attach(kn_rt *rt, const char *who, kn_device *d, kn_buffer *b)
     DeviceError  error = { 0 };
     if (!kn_rt_device_range(b, &low, &high))
         return kn_rt_error(rt, KN_ERROR_ARGUMENT, "%s: a buffer's strides reach beyond the address space", who);
-    const int status = kn_rt_device_take(d, (size_t)(high - low), &block, &error);
+    const int status = kn_rt_device_take(d, (size_t)(high - kn_rt_device_begin(low)), &block, &error);
     if (status)
         return kn_rt_device_fail(rt, who, d, status, &error);
     kn_rt_device_point(b, d, block, low);
@@ -127,6 +127,7 @@ int kn_rt_device_copy(kn_rt *rt, const char *who, const kn_buffer *b, bool to_ho
         return kn_rt_error(rt, KN_ERROR_ARGUMENT, "%s: a buffer's strides reach beyond the address space", who);
     DeviceCopy  copy   = { .to_host = to_host,
                            .memory  = d->ops->addresses ? b->handle + (uint64_t)low : b->handle,
+                           .offset  = d->ops->addresses ? 0 : (size_t)(low - kn_rt_device_begin(low)),
                            .host    = (char *)b->data + low };
     int         status = queue_rows(d, &copy, dims, rows_of(b, dims), &error);
     DeviceError waited = { 0 };
@@ -190,11 +191,12 @@ kn_status kn_buffer_wrap_device(kn_buffer *b, kn_device *d, uint64_t handle)
         return (kn_status)status;
     if (!handle)
         return (kn_status)kn_rt_error(rt, KN_ERROR_ARGUMENT, "kn_buffer_wrap_device: the handle is 0");
-    if (d->ops->addresses && handle % (uint64_t)kn_rt_type_size((int)b->type))
+    if (d->ops->addresses && handle % DEVICE_ALIGN)
         return (kn_status)kn_rt_error(rt, KN_ERROR_ARGUMENT,
-                                      "kn_buffer_wrap_device: the address on the device must be a multiple of %d, the "
-                                      "size of %s",
-                                      (int)kn_rt_type_size((int)b->type), kn_rt_type_name((int)b->type));
+                                      "kn_buffer_wrap_device: the address on the device must be a multiple of %d, as "
+                                      "that of all memory from the driver is; copy what lies elsewhere",
+                                      DEVICE_ALIGN);
+    kn_rt_device_share(d, handle);
     b->device = d;
     b->handle = handle;
     b->flags  = KN_DEVICE_NEWER;
@@ -205,9 +207,7 @@ void kn_buffer_free_device(kn_buffer *b)
 {
     if (!b || !b->device)
         return;
-    DeviceBlock *block = kn_rt_device_block(b->device, b->handle);
-    if (block)
-        kn_rt_device_give(b->device, block);
+    kn_rt_device_unshare(b->device, b->handle);
     b->device = NULL;
     b->handle = 0;
     b->flags  = 0;

@@ -106,24 +106,49 @@ int kn_rt_device_take(kn_device *d, size_t bytes, DeviceBlock **block, DeviceErr
     return status;
 }
 
-void kn_rt_device_give(kn_device *d, DeviceBlock *b)
+/* Keeps a block that was in use; the lock is held. */
+static void keep_block(kn_device *d, DeviceBlock *b)
 {
-    pthread_mutex_lock(&d->lock);
     block_unlink(b);
     block_link(&d->memory.kept, b);
     d->memory.kept_bytes += b->bytes;
     kn_rt_device_keep(d, d->memory.limit);
+}
+
+void kn_rt_device_give(kn_device *d, DeviceBlock *b)
+{
+    pthread_mutex_lock(&d->lock);
+    keep_block(d, b);
     pthread_mutex_unlock(&d->lock);
 }
 
-DeviceBlock *kn_rt_device_block(kn_device *d, uint64_t handle)
+/* The block in use that has this handle inside; NULL: it is not one of the device's. The lock is held. */
+static DeviceBlock *block_of_handle(const kn_device *d, uint64_t handle)
 {
-    pthread_mutex_lock(&d->lock);
     DeviceBlock *b = d->memory.used;
     while (b && (d->ops->addresses ? handle - b->memory >= b->bytes : handle != b->memory))
         b = b->next;
-    pthread_mutex_unlock(&d->lock);
     return b;
+}
+
+void kn_rt_device_share(kn_device *d, uint64_t handle)
+{
+    pthread_mutex_lock(&d->lock);
+    DeviceBlock *b = block_of_handle(d, handle);
+    if (b)
+        b->sharers++;
+    pthread_mutex_unlock(&d->lock);
+}
+
+void kn_rt_device_unshare(kn_device *d, uint64_t handle)
+{
+    pthread_mutex_lock(&d->lock);
+    DeviceBlock *b = block_of_handle(d, handle);
+    if (b && b->sharers)
+        b->sharers--;
+    else if (b)
+        keep_block(d, b);
+    pthread_mutex_unlock(&d->lock);
 }
 
 void kn_rt_device_memory_drop(kn_device *d)

@@ -22,6 +22,9 @@ typedef struct DeviceError {
     bool lost; /* nothing can be done with the device any more */
 } DeviceError;
 
+/* Element 0 of a buffer on a device lies at a multiple of this many bytes: kernels join accesses by it. */
+enum { DEVICE_ALIGN = 16 };
+
 /* Rows between a host's memory and a device's: from `offset` on in the memory. */
 typedef struct DeviceCopy {
     bool     to_host;
@@ -89,6 +92,7 @@ struct DeviceBlock {
     size_t       bytes;
     DeviceBlock *next, **link;
     DeviceBlock *call_next; /* of those made for one call */
+    int          sharers;   /* buffers of users that have it, but the first */
 };
 
 /* Blocks in use, and blocks kept for reuse, those freed last first. */
@@ -102,8 +106,10 @@ bool kn_rt_device_block_fits(const DeviceBlock *b, size_t bytes);
 /* A block of at least that many bytes, of which the values are not defined. */
 int  kn_rt_device_take(kn_device *d, size_t bytes, DeviceBlock **block, DeviceError *error);
 void kn_rt_device_give(kn_device *d, DeviceBlock *block);
-/* The block in use that has this handle inside; NULL: it is not one of the device's. */
-DeviceBlock *kn_rt_device_block(kn_device *d, uint64_t handle);
+/* Another buffer has memory of that handle, and a buffer has it no more; the last one gives its block back. Memory that
+ * is not the device's is left alone. */
+void kn_rt_device_share(kn_device *d, uint64_t handle);
+void kn_rt_device_unshare(kn_device *d, uint64_t handle);
 /* Frees kept blocks, the oldest first, until at most so many bytes are kept. */
 void kn_rt_device_keep(kn_device *d, size_t bytes);
 /* Frees all blocks, used ones too. */
@@ -115,6 +121,7 @@ void kn_rt_device_memory_drop(kn_device *d);
 typedef struct DeviceModule DeviceModule;
 struct DeviceModule {
     const kn_rt_kernels *kernels;
+    uint64_t             id; /* that the kernels had */
     void                *module;
     DeviceModule        *next;
 };
@@ -160,7 +167,13 @@ int kn_rt_device_run_profiled(kn_device *d, kn_rt *rt, const kn_rt_program *prog
 /* The bytes of a buffer's elements, relative to element 0: low <= 0 < high. An extent below 1 counts as 1. False if
  * they are not in the address space. */
 bool kn_rt_device_range(const kn_buffer *b, int64_t *low, int64_t *high);
-/* The block is the buffer's memory on the device, beginning with the byte `low`. */
+/* The byte with which its memory on the device begins: `low`, or a little before, so that element 0 lies at a multiple
+ * of DEVICE_ALIGN. */
+static inline int64_t kn_rt_device_begin(int64_t low)
+{
+    return low - (low % DEVICE_ALIGN + DEVICE_ALIGN) % DEVICE_ALIGN;
+}
+/* The block is the buffer's memory on the device; `low` is that of kn_rt_device_range. */
 void kn_rt_device_point(kn_buffer *b, kn_device *d, const DeviceBlock *block, int64_t low);
 /* Copies the elements, and nothing that lies between them, and waits for that. Of an empty buffer that has memory one
  * element along each empty dimension is copied to the device, since kernels may read what they then do not use. */

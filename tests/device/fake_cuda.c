@@ -41,6 +41,8 @@ typedef struct Launch {
 
 typedef struct Object {
     Kind           kind;
+    struct Object *context;          /* in which it was made */
+    int            retained;         /* of a context: how often */
     char           name[16];         /* of a function */
     char          *text;             /* of a module */
     struct Object *functions, *next; /* of a module */
@@ -48,19 +50,34 @@ typedef struct Object {
     int            launch_count;
 } Object;
 
-static Object context = { .kind = CONTEXT };
-static int    retained;
+enum { DEVICES = 2, MOST_DEPTH = 4 };
+static Object contexts[DEVICES] = { { .kind = CONTEXT }, { .kind = CONTEXT } };
 
+/* Those that are current, one pushed on the other. */
+static _Thread_local Object *stack[MOST_DEPTH];
+static _Thread_local int     depth;
+
+static Object *current(void)
+{
+    if (depth < 1)
+        mistake("no context is current");
+    return stack[depth - 1];
+}
+
+/* An object of the current context. */
 static void check(const Object *o, Kind kind)
 {
     if (!o || o->kind != kind)
         mistake("an object of kind %x where one of kind %x must be", o ? o->kind : 0, kind);
+    if (kind != CONTEXT && o->context != current())
+        mistake("an object of kind %x of another context", kind);
 }
 
 static Object *make(Kind kind)
 {
-    Object *o = calloc(1, sizeof *o);
-    o->kind   = kind;
+    Object *o  = calloc(1, sizeof *o);
+    o->kind    = kind;
+    o->context = current();
     return o;
 }
 
@@ -89,36 +106,27 @@ static void check_stream(const Object *stream)
 
 /* ---- The current context ---------------------------------------------------------------- */
 
-static _Thread_local int depth;
-
-static void check_current(void)
+int cuCtxGetCurrent(Object **context);
+int cuCtxGetCurrent(Object **context)
 {
-    if (depth != 1)
-        mistake("%d contexts are current where one must be", depth);
-}
-
-int cuCtxGetCurrent(Object **current);
-int cuCtxGetCurrent(Object **current)
-{
-    *current = depth ? &context : NULL;
+    *context = depth ? current() : NULL;
     return sticky;
 }
 
-int cuCtxPushCurrent_v2(Object *o);
-int cuCtxPushCurrent_v2(Object *o)
+int cuCtxPushCurrent_v2(Object *context);
+int cuCtxPushCurrent_v2(Object *context)
 {
-    check(o, CONTEXT);
-    if (!retained)
-        mistake("the context is not retained");
-    depth++;
+    check(context, CONTEXT);
+    if (!context->retained || depth == MOST_DEPTH)
+        mistake("the context is not retained, or %d are pushed", depth);
+    stack[depth++] = context;
     return OK;
 }
 
-int cuCtxPopCurrent_v2(Object **o);
-int cuCtxPopCurrent_v2(Object **o)
+int cuCtxPopCurrent_v2(Object **context);
+int cuCtxPopCurrent_v2(Object **context)
 {
-    check_current();
-    *o = &context;
+    *context = current();
     depth--;
     return OK;
 }
@@ -158,7 +166,7 @@ int cuGetErrorString(int code, const char **text)
 int cuDeviceGetCount(int *count);
 int cuDeviceGetCount(int *count)
 {
-    *count = 1;
+    *count = DEVICES;
     return sticky;
 }
 
@@ -166,14 +174,13 @@ int cuDeviceGet(int *device, int index);
 int cuDeviceGet(int *device, int index)
 {
     *device = index;
-    return index ? BAD_DEVICE : OK;
+    return index < 0 || index >= DEVICES ? BAD_DEVICE : OK;
 }
 
 int cuDeviceGetName(char *name, int room, int device);
 int cuDeviceGetName(char *name, int room, int device)
 {
-    (void)device;
-    snprintf(name, (size_t)room, "fake GPU");
+    snprintf(name, (size_t)room, "fake GPU%s", device ? ", the second" : "");
     return OK;
 }
 
@@ -204,20 +211,18 @@ int cuDeviceTotalMem_v2(size_t *bytes, int device)
     return OK;
 }
 
-int cuDevicePrimaryCtxRetain(Object **o, int device);
-int cuDevicePrimaryCtxRetain(Object **o, int device)
+int cuDevicePrimaryCtxRetain(Object **context, int device);
+int cuDevicePrimaryCtxRetain(Object **context, int device)
 {
-    (void)device;
-    retained++;
-    *o = &context;
+    *context = &contexts[device];
+    (*context)->retained++;
     return sticky;
 }
 
 int cuDevicePrimaryCtxRelease_v2(int device);
 int cuDevicePrimaryCtxRelease_v2(int device)
 {
-    (void)device;
-    if (retained-- <= 0)
+    if (contexts[device].retained-- <= 0)
         mistake("the context was released more often than retained");
     return sticky;
 }
@@ -226,8 +231,9 @@ int cuDevicePrimaryCtxRelease_v2(int device)
 
 typedef struct Block Block;
 struct Block {
-    Block *next;
-    size_t bytes;
+    Block        *next;
+    const Object *context;
+    size_t        bytes;
     _Alignas(16) char memory[];
 };
 static Block *blocks;
@@ -240,14 +246,14 @@ static void check_inside(uint64_t from, size_t bytes)
     while (b && (from < (uintptr_t)b->memory || from + bytes > (uintptr_t)b->memory + b->bytes))
         b = b->next;
     pthread_mutex_unlock(&lock);
-    if (!b)
-        mistake("%zu bytes from %llx on are not allocated", bytes, (unsigned long long)from);
+    if (!b || b->context != current())
+        mistake("%zu bytes from %llx on are not allocated, or not here", bytes, (unsigned long long)from);
 }
 
 int cuMemGetInfo_v2(size_t *left, size_t *all);
 int cuMemGetInfo_v2(size_t *left, size_t *all)
 {
-    check_current();
+    current();
     *all = *left = memory_size;
     pthread_mutex_lock(&lock);
     for (const Block *b = blocks; b; b = b->next)
@@ -259,7 +265,7 @@ int cuMemGetInfo_v2(size_t *left, size_t *all)
 int cuMemAlloc_v2(uint64_t *memory, size_t bytes);
 int cuMemAlloc_v2(uint64_t *memory, size_t bytes)
 {
-    check_current();
+    current();
     if (sticky)
         return sticky;
     size_t used = bytes;
@@ -269,9 +275,10 @@ int cuMemAlloc_v2(uint64_t *memory, size_t bytes)
     Block *b = used <= memory_size ? malloc(sizeof *b + bytes) : NULL;
     if (b) {
         memset(b->memory, 0xcd, bytes < 1 << 20 ? bytes : 1 << 20);
-        b->bytes = bytes;
-        b->next  = blocks;
-        blocks   = b;
+        b->context = current();
+        b->bytes   = bytes;
+        b->next    = blocks;
+        blocks     = b;
     }
     pthread_mutex_unlock(&lock);
     if (!b)
@@ -283,14 +290,14 @@ int cuMemAlloc_v2(uint64_t *memory, size_t bytes)
 int cuMemFree_v2(uint64_t memory);
 int cuMemFree_v2(uint64_t memory)
 {
-    check_current();
+    current();
     pthread_mutex_lock(&lock);
     Block **link = &blocks;
     while (*link && (uintptr_t)(*link)->memory != memory)
         link = &(*link)->next;
     Block *b = *link;
-    if (!b)
-        mistake("%llx was not allocated", (unsigned long long)memory);
+    if (!b || b->context != current())
+        mistake("%llx was not allocated, or not here", (unsigned long long)memory);
     *link = b->next;
     pthread_mutex_unlock(&lock);
     free(b);
@@ -305,7 +312,7 @@ static void *at(uint64_t address)
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, Object *stream);
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, Object *stream)
 {
-    check_current();
+    current();
     check_stream(stream);
     check_inside(to, bytes);
     if (!sticky)
@@ -316,7 +323,7 @@ int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, Object *st
 int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, Object *stream);
 int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, Object *stream)
 {
-    check_current();
+    current();
     check_stream(stream);
     check_inside(from, bytes);
     if (!sticky)
@@ -358,7 +365,7 @@ static char *side(const Side *s, const Rows *rows)
 int cuMemcpy2DAsync_v2(const Rows *rows, Object *stream);
 int cuMemcpy2DAsync_v2(const Rows *rows, Object *stream)
 {
-    check_current();
+    current();
     check_stream(stream);
     const char *from = side(&rows->from, rows);
     char       *to   = side(&rows->to, rows);
@@ -372,7 +379,7 @@ int cuMemcpy2DAsync_v2(const Rows *rows, Object *stream)
 int cuStreamCreate(Object **stream, unsigned flags);
 int cuStreamCreate(Object **stream, unsigned flags)
 {
-    check_current();
+    current();
     *stream = make(STREAM);
     return flags ? BAD_VALUE : sticky;
 }
@@ -380,14 +387,14 @@ int cuStreamCreate(Object **stream, unsigned flags)
 int cuStreamDestroy_v2(Object *stream);
 int cuStreamDestroy_v2(Object *stream)
 {
-    check_current();
+    current();
     return destroy(stream, STREAM);
 }
 
 int cuStreamSynchronize(Object *stream);
 int cuStreamSynchronize(Object *stream)
 {
-    check_current();
+    current();
     check_stream(stream);
     return sticky;
 }
@@ -404,7 +411,7 @@ int cuEventCreate(Object **event, unsigned flags);
 int cuEventCreate(Object **event, unsigned flags)
 {
     (void)flags;
-    check_current();
+    current();
     *event = make(EVENT);
     return sticky;
 }
@@ -437,7 +444,7 @@ int cuEventDestroy_v2(Object *event)
 int cuModuleLoadDataEx(Object **module, const char *text, unsigned count, const int *options, void *const *values);
 int cuModuleLoadDataEx(Object **module, const char *text, unsigned count, const int *options, void *const *values)
 {
-    check_current();
+    current();
     if (count != 2 || options[0] != 5 || options[1] != 6)
         mistake("options of the compiler that are not known");
     if (strncmp(text, ".version", 8)) {
@@ -467,7 +474,7 @@ int cuModuleGetFunction(Object **function, Object *module, const char *name)
 int cuModuleUnload(Object *module);
 int cuModuleUnload(Object *module)
 {
-    check_current();
+    current();
     return destroy(module, MODULE);
 }
 
@@ -528,7 +535,7 @@ static void run_box(const char *name, const uint64_t *a, const unsigned *threads
 
 static int run(const Launch *l)
 {
-    check_current();
+    current();
     if (sticky)
         return sticky;
     if (strcmp(l->function->name, "stray") == 0) {

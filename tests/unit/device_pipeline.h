@@ -7,13 +7,14 @@
 #include "device_kernels.h"
 #include "runtime/device_parts.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 
 static kn_device_kind kind = KN_DEVICE_OPENCL;
 
-static kn_rt_kernels kernels = { KN_RT_OPENCL, COUNT(both_kernels), opencl_text, NULL, both_kernels };
+static kn_rt_kernels kernels = { KN_RT_OPENCL, COUNT(both_kernels), opencl_text, NULL, both_kernels, 0 };
 
 /* ---- A driver that counts and fails ----------------------------------------------------- */
 
@@ -280,6 +281,7 @@ static const Shape shapes[] = {
     { "two channels of four", 2, { { 0, 37, 4 }, { 0, 21, 150 }, { 0, 2, 1 } } },
     { "upside down", 21 * 40, { { 0, 37, 1 }, { 0, 21, -40 }, { 0, 3, 900 } } },
     { "mirrored in all", STORE - 1, { { 0, 37, -1 }, { 0, 21, -40 }, { 0, 3, -900 } } },
+    { "mirrored, of odd size", 5000, { { 0, 36, -1 }, { 0, 19, -39 }, { 0, 3, 901 } } },
     { "transposed", 0, { { 0, 37, 21 }, { 0, 21, 1 }, { 0, 3, 777 } } },
     { "one element", 77, { { 0, 1, 5 }, { 0, 1, 0 }, { 0, 1, INT64_MAX } } },
 };
@@ -289,6 +291,38 @@ static kn_buffer view(const Shape *s, int32_t *store)
     kn_buffer b = { .data = store + s->at, .type = KN_I32, .rank = 3 };
     memcpy(b.dim, s->dim, sizeof s->dim);
     return b;
+}
+
+/* ---- Threads ---------------------------------------------------------------------------- */
+
+/* A thread's calls, on memory of its own. */
+typedef struct Worker {
+    pthread_t thread;
+    int       index, wrong;
+    int32_t   in[STORE], out[STORE];
+} Worker;
+
+enum { WORKERS = 8, WORKER_CALLS = 100 };
+
+static inline void *work(void *given)
+{
+    Worker *w = given;
+    for (int i = 0; i < WORKER_CALLS; i++) {
+        kn_buffer in = view(&shapes[i % 3], w->in), out = view(&shapes[(i + w->index) % 9], w->out);
+        out.dim[2].extent = out.dim[2].extent < in.dim[2].extent ? out.dim[2].extent : in.dim[2].extent;
+        fill(w->in, i);
+        fill(w->out, 2);
+        const bool resident = (i + w->index) % 4 == 0;
+        if (resident &&
+            (kn_copy_to_device(kn_device_default(kind), &in) || kn_buffer_alloc_device(&out, kn_device_default(kind))))
+            w->wrong++;
+        if (run_on(NULL, &program, &kernels, &in, &out, i % 5 == 0) || kn_copy_to_host(&out) ||
+            !right(&in, &out, w->out, 2, i % 5 == 0))
+            w->wrong++;
+        kn_buffer_free_device(&in);
+        kn_buffer_free_device(&out);
+    }
+    return NULL;
 }
 
 #endif

@@ -16,7 +16,7 @@
 #include "codegen/backend.h"
 #include "interp/ops.h"
 #include "pipeline/pipeline.h"
-#include "runtime/runtime.h"
+#include "runtime/device.h"
 
 enum { MOST_BUFFERS = 256, MOST_NAMES = 64 };
 
@@ -374,8 +374,9 @@ static inline void lowered_show(Lowered *l, EmitKind kind)
     backend->release(&error);
 }
 
-/* Compiles and calls it; the status, or -1 where it could not be compiled or loaded. */
-static inline int lowered_run(Lowered *l, const CodegenOptions *options, const char *what)
+/* Compiles and calls it with these symbols; the status, or -1 where it could not be compiled or loaded. */
+static inline int lowered_run_with(Lowered *l, const CodegenOptions *options, const Symbol *symbols, int symbol_count,
+                                   const char *what)
 {
     Emitted object, error;
     if (!backend->emit(&l->p, options, EMIT_OBJECT, &object, &error)) {
@@ -384,9 +385,8 @@ static inline int lowered_run(Lowered *l, const CodegenOptions *options, const c
         backend->release(&object);
         return -1;
     }
-    void *loaded =
-        backend->load(object.bytes, object.size, test_symbols, sizeof test_symbols / sizeof *test_symbols, &error);
-    int status = -1;
+    void *loaded = backend->load(object.bytes, object.size, symbols, symbol_count, &error);
+    int   status = -1;
     if (loaded) {
         CompiledFunction *f;
         *(void **)&f = backend->lookup(loaded, l->p.name);
@@ -399,10 +399,17 @@ static inline int lowered_run(Lowered *l, const CodegenOptions *options, const c
     } else {
         CHECK(false, "%s: %s", what, error.bytes ? error.bytes : "no text");
     }
+    if (loaded && l->p.kernels.count)
+        kn_rt_device_forget(backend->lookup(loaded, "test.kernels"));
     backend->release(&object);
     backend->release(&error);
     backend->unload(loaded);
     return status;
+}
+
+static inline int lowered_run(Lowered *l, const CodegenOptions *options, const char *what)
+{
+    return lowered_run_with(l, options, test_symbols, sizeof test_symbols / sizeof *test_symbols, what);
 }
 
 static inline bool same_element(kn_type t, const char *a, const char *b)

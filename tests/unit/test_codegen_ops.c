@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Every operator of the backend, on every type and in several numbers of lanes, against the interpreter's; and as PTX,
- * which must be selected and assembled. */
+ * which must be selected and assembled, and run where there is a device. */
 #include "operators.h"
 
 #include "ir/kernel.h"
@@ -36,6 +36,28 @@ static void test_type(kn_type type, int lanes, bool few)
     end_type(t);
 }
 
+/* clang-format off */
+static const Symbol runtime_symbols[] = {
+    { "kn_rt_enter_device", (void *)kn_rt_enter_device }, { "kn_rt_leave", (void *)kn_rt_leave },
+    { "kn_rt_device_enter", (void *)kn_rt_device_enter }, { "kn_rt_device_leave", (void *)kn_rt_device_leave },
+    { "kn_rt_launch", (void *)kn_rt_launch },             { "kn_rt_fail", (void *)kn_rt_fail },
+};
+/* clang-format on */
+
+/* Runs the kernel, which has that PTX, and compares. */
+static void run_kernel(OpTest *t, const char *ptx, const char *what)
+{
+    const CodegenOptions o = { .targets = target_find("cuda"), .target_count = 1, .device_code = ptx };
+    const int            status =
+        lowered_run_with(&t->l, &o, runtime_symbols, sizeof runtime_symbols / sizeof *runtime_symbols, what);
+    CHECK(status == 0, "%s: %s", what, kn_rt_last_error());
+    for (int i = 0; status == 0 && i < t->l.p.port_count; i++) {
+        const Buffer *b = t->l.p.buffers.at[i];
+        CHECK(lowered_difference(&t->l, b) < 0, "%s: element %lld of %s", what, (long long)lowered_difference(&t->l, b),
+              b->name);
+    }
+}
+
 /* The same in a kernel, a block for each vector. */
 static void test_ptx(kn_type type, int lanes)
 {
@@ -49,7 +71,12 @@ static void test_ptx(kn_type type, int lanes)
     kernel->kernel.body = st_for(&t->l, LOOP_BLOCK, "xo", 0, N / lanes, st_for(&t->l, LOOP_THREAD, "t", 0, 1, t->body));
     t->l.p.body         = kernel;
     program_find_kernels(&t->l.p);
-    free(ptx_of(backend, &t->l.p, what));
+    char *ptx = ptx_of(backend, &t->l.p, what);
+    if (ptx && kn_device_count(KN_DEVICE_CUDA) > 0) {
+        execute(&(Evaluator){ .l = &t->l }, st_for(&t->l, LOOP_SERIAL, "xo", 0, N / lanes, t->body));
+        run_kernel(t, ptx, what);
+    }
+    free(ptx);
     end_type(t);
 }
 

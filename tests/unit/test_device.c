@@ -42,7 +42,7 @@ static void test_shapes(void)
 static void test_dense_ports(void)
 {
     kn_device *d  = kn_device_default(kind);
-    kn_buffer  in = view(&shapes[3], in_store), out = view(&shapes[8], out_store);
+    kn_buffer  in = view(&shapes[3], in_store), out = view(&shapes[9], out_store);
     fill(in_store, 1);
     fill(out_store, 2);
     CHECK(!run_on(NULL, &dense_program, &kernels, &in, &out, false) && right(&in, &out, out_store, 2, false), "%s",
@@ -76,7 +76,7 @@ static void test_empty(void)
     in.dim[0].extent = 0;
     in.data          = NULL;
     CHECK(!run(&in, &out), "nothing to read: %s", kn_rt_last_error());
-    out                        = view(&shapes[9], out_store);
+    out                        = view(&shapes[10], out_store);
     kn_buffer nothing_read     = view(&shapes[0], in_store);
     nothing_read.dim[0].extent = 0;
     CHECK(!run(&nothing_read, &out), "a kernel that reads of an empty input: %s", kn_rt_last_error());
@@ -146,13 +146,16 @@ static void test_wrapped(void)
     const int before = allocated;
     kn_device_set_cache_limit(d, 0);
     const int kept = allocated;
-    wrapped.device = NULL;
-    wrapped.handle = 0;
-    CHECK(kn_buffer_wrap_device(&wrapped, d, 0) == KN_ERROR_ARGUMENT, "%s", kn_rt_last_error());
     kn_buffer_free_device(&wrapped);
+    CHECK(kn_buffer_wrap_device(&wrapped, d, 0) == KN_ERROR_ARGUMENT, "%s", kn_rt_last_error());
     CHECK(allocated == kept && kept <= before, "a wrapped buffer's memory is its owner's");
     kn_buffer_free_device(&owner);
     CHECK(allocated == kept - 1 && allocated == 0, "%d blocks are left", allocated);
+    CHECK(!kn_copy_to_device(d, &owner) && !kn_buffer_wrap_device(&wrapped, d, owner.handle), "%s", kn_rt_last_error());
+    kn_buffer_free_device(&owner);
+    CHECK(allocated == 1 && !run(&wrapped, &out) && right(&owner, &out, out_store, 2, false), "%s", kn_rt_last_error());
+    kn_buffer_free_device(&wrapped);
+    CHECK(allocated == 0, "freed with the last");
     kn_device_set_cache_limit(d, 1 << 28);
 }
 
@@ -207,7 +210,14 @@ static void test_mistakes(void)
     in.handle = 8;
     check_error(run(&in, &out), KN_ERROR_ARGUMENT, "mixed: input `in`: of its fields device and handle one is zero");
     in.handle = 0;
-    in.flags  = 8;
+    CHECK(!kn_copy_to_device(d, &in), "%s", kn_rt_last_error());
+    in.handle += 4;
+    if (kind == KN_DEVICE_CUDA)
+        check_error(run(&in, &out), KN_ERROR_ARGUMENT,
+                    "its address on the device, the handle, must be a multiple of 16");
+    in.handle -= 4;
+    kn_buffer_free_device(&in);
+    in.flags = 8;
     check_error(run(&in, &out), KN_ERROR_ARGUMENT, "unknown flags");
     in.flags = 0;
 
@@ -225,18 +235,25 @@ static void test_mistakes(void)
     kn_device_close(d); /* the default stays */
     CHECK(!run(&in, &out), "%s", kn_rt_last_error());
 
-    const kn_rt_kernels bad = { kernels.kind, 1, "this is no program", NULL, both_kernels };
+    const kn_rt_kernels bad = { kernels.kind, 1, "this is no program", NULL, both_kernels, 0 };
     check_error(run_on(NULL, &program, &bad, &in, &out, false), KN_ERROR_DEVICE,
                 kind == KN_DEVICE_CUDA ? "compiling the kernels' PTX for compute capability" : "its compiler refuses");
     printf("%s\n", kn_rt_last_error());
     kn_rt_kernel lost[2]        = { both_kernels[0], both_kernels[1] };
     lost[1].name                = "lost";
-    const kn_rt_kernels without = { kernels.kind, 2, kernels.text, NULL, lost };
+    const kn_rt_kernels without = { kernels.kind, 2, kernels.text, NULL, lost, 0 };
     check_error(run_on(NULL, &program, &without, &in, &out, false), KN_ERROR_DEVICE, "kernel `lost`");
     lost[1]            = both_kernels[1];
     lost[1].threads[0] = 1 << 20;
     check_error(run_on(NULL, &program, &without, &in, &out, false), KN_ERROR_LIMIT, "threads");
     kn_rt_device_forget(&without);
+    kn_rt_kernels others = kernels; /* code that others take the place of */
+    CHECK(!run_on(NULL, &program, &others, &in, &out, false), "%s", kn_rt_last_error());
+    others.text = "this is no program";
+    CHECK(!run_on(NULL, &program, &others, &in, &out, false), "%s", kn_rt_last_error());
+    others.id = 1;
+    check_error(run_on(NULL, &program, &others, &in, &out, false), KN_ERROR_DEVICE, "");
+    kn_rt_device_forget(&others);
     CHECK(!run(&in, &out), "%s", kn_rt_last_error());
 }
 
@@ -367,6 +384,37 @@ static void test_measured(void)
     atomic_store(&fail_at, 0);
 }
 
+/* Two GPUs by turns, in one thread. */
+static void test_two(void)
+{
+    kn_device *d[] = { kn_device_default(kind), kn_device_open(kind, 1) };
+    kn_buffer  in[2], out[2];
+    if (!d[1]) {
+        printf("skipped: two devices: %s\n", kn_rt_last_error());
+        return;
+    }
+    fill(in_store, 1);
+    for (int i = 0; i < 2; i++) {
+        in[i]  = view(&shapes[1], in_store);
+        out[i] = view(&shapes[6 + i], out_store);
+        CHECK(!kn_copy_to_device(d[i], &in[i]) && !kn_buffer_alloc_device(&out[i], d[i]), "%s", kn_rt_last_error());
+    }
+    check_error(run(&in[0], &out[1]), KN_ERROR_ARGUMENT, "are on different devices");
+    for (int i = 0; i < 8; i++) {
+        CHECK(!run(&in[i % 2], &out[i % 2]), "%s", kn_rt_last_error());
+        if (i < 4)
+            continue;
+        fill(out_store, 2);
+        CHECK(!kn_copy_to_host(&out[i % 2]) && right(&in[0], &out[i % 2], out_store, 2, false), "%s",
+              kn_rt_last_error());
+    }
+    for (int i = 0; i < 2; i++) {
+        kn_buffer_free_device(&in[i]);
+        kn_buffer_free_device(&out[i]);
+    }
+    kn_device_close(d[1]);
+}
+
 /* Each call of the driver fails in turn: an error or a right result, what was given is as before, nothing is lost, and
  * the next call works. */
 static void test_failures(void)
@@ -427,35 +475,6 @@ static void test_failures(void)
     atomic_store(&fail_at, 0);
 }
 
-typedef struct Worker {
-    pthread_t thread;
-    int       index, wrong;
-    int32_t   in[STORE], out[STORE];
-} Worker;
-
-enum { WORKERS = 8, WORKER_CALLS = 100 };
-
-static void *work(void *given)
-{
-    Worker *w = given;
-    for (int i = 0; i < WORKER_CALLS; i++) {
-        kn_buffer in = view(&shapes[i % 3], w->in), out = view(&shapes[(i + w->index) % 9], w->out);
-        out.dim[2].extent = out.dim[2].extent < in.dim[2].extent ? out.dim[2].extent : in.dim[2].extent;
-        fill(w->in, i);
-        fill(w->out, 2);
-        const bool resident = (i + w->index) % 4 == 0;
-        if (resident &&
-            (kn_copy_to_device(kn_device_default(kind), &in) || kn_buffer_alloc_device(&out, kn_device_default(kind))))
-            w->wrong++;
-        if (run_on(NULL, &program, &kernels, &in, &out, i % 5 == 0) || kn_copy_to_host(&out) ||
-            !right(&in, &out, w->out, 2, i % 5 == 0))
-            w->wrong++;
-        kn_buffer_free_device(&in);
-        kn_buffer_free_device(&out);
-    }
-    return NULL;
-}
-
 static void test_threads(void)
 {
     Worker *workers = calloc(WORKERS, sizeof *workers);
@@ -512,7 +531,7 @@ static void test_full(void)
 /* A kernel that writes nowhere ends CUDA in this process: said at once, and from then on. */
 static void test_stray(void)
 {
-    const kn_rt_kernels strays = { KN_RT_CUDA, 1, stray_text, NULL, stray_kernel };
+    const kn_rt_kernels strays = { KN_RT_CUDA, 1, stray_text, NULL, stray_kernel, 0 };
     const int32_t       grid[] = { 1, 1, 1 };
     kn_buffer           in = view(&shapes[0], in_store), out = view(&shapes[0], out_store), used[2];
     const kn_buffer    *given[] = { &in, &out };
@@ -542,7 +561,7 @@ int main(int count, char **words)
 {
     if (count > 1 && strcmp(words[1], "cuda") == 0) {
         kind    = KN_DEVICE_CUDA;
-        kernels = (kn_rt_kernels){ KN_RT_CUDA, COUNT(both_kernels), ptx_text, NULL, both_kernels };
+        kernels = (kn_rt_kernels){ KN_RT_CUDA, COUNT(both_kernels), ptx_text, NULL, both_kernels, 0 };
     }
     if (kn_device_count(kind) == 0) {
         printf("skipped: %s\n", kn_rt_last_error());
@@ -570,6 +589,7 @@ int main(int count, char **words)
     test_present();
     test_instances();
     test_repeated();
+    test_two();
     test_measured();
     test_failures();
     test_threads();

@@ -61,6 +61,17 @@ LLVMValueRef address_pointer(Gen *g, const Address *a, int64_t offset)
     return constant ? LLVMBuildGEP2(g->b, memory_type(g, a->buffer->type), a->ptr, &by, 1, "") : a->ptr;
 }
 
+/* Element 0 lies at a multiple of 16 bytes, and the terms of an index are multiples of their factors. LLVM would find
+ * that out of short sums only. */
+void address_align(Gen *g, const Address *a, int64_t offset, LLVMValueRef access)
+{
+    enum { MOST_BYTES = 16 };
+    const uint64_t size = kn_type_size(a->buffer->type);
+    const uint64_t bits = (a->factors | ((uint64_t)a->constant + (uint64_t)offset)) * size | MOST_BYTES;
+    if (g->kernel && !a->lanes)
+        LLVMSetAlignment(access, (unsigned)(bits & (0 - bits)));
+}
+
 /* <L x i64>: what each lane adds to the pointer. */
 static LLVMValueRef lane_indices(Gen *g, const Address *a)
 {

@@ -105,46 +105,9 @@ static void add_terms(Gen *g, Terms *t, const Expr *e, uint64_t factor)
     }
 }
 
-/* ---- Sums that are remembered ---- */
+/* ---- Sums that are remembered (value.c) ---- */
 
-enum { PRODUCT = -1, LANE_SUM = -2 }; /* where other sums have a scale */
-
-static AddressSum *sum_slot(Gen *g, LLVMValueRef a, LLVMValueRef b, int64_t scale)
-{
-    const uint64_t h = ((uint64_t)(uintptr_t)a * 31 + (uint64_t)(uintptr_t)b) * 0x9E3779B97F4A7C15u +
-                       (uint64_t)scale * 0xC2B2AE3D27D4EB4Fu;
-    size_t i = (size_t)(h >> 24) & (g->sum_capacity - 1);
-    while (g->sums[i].a && (g->sums[i].a != a || g->sums[i].b != b || g->sums[i].scale != scale))
-        i = (i + 1) & (g->sum_capacity - 1);
-    return &g->sums[i];
-}
-
-/* The place of the result for these operands. Its result is NULL if it has not been computed where it can be seen. */
-AddressSum *sum_find(Gen *g, LLVMValueRef a, LLVMValueRef b, int64_t scale)
-{
-    if (2 * g->sum_count >= g->sum_capacity) {
-        const AddressSum *old = g->sums;
-        const size_t      n   = g->sum_capacity;
-        g->sum_capacity       = n ? 2 * n : 256;
-        g->sums               = gen_alloc(g, g->sum_capacity * sizeof *g->sums);
-        for (size_t i = 0; i < n; i++)
-            if (old[i].a)
-                *sum_slot(g, old[i].a, old[i].b, old[i].scale) = old[i];
-    }
-    AddressSum *s = sum_slot(g, a, b, scale);
-    g->sum_count += !s->a;
-    const bool seen = s->a && s->level >= g->f->base && s->level <= g->depth && g->scopes[s->level].serial == s->serial;
-    if (!seen)
-        *s = (AddressSum){ .a = a, .b = b, .scale = scale };
-    return s;
-}
-
-LLVMValueRef sum_keep(Gen *g, AddressSum *s, int level, LLVMValueRef result)
-{
-    s->level         = level;
-    s->serial        = g->scopes[level].serial;
-    return s->result = result;
-}
+enum { PRODUCT = -1, SUM = -2 }; /* where other sums have a scale */
 
 /* An i32 as i64. */
 static LLVMValueRef widened(Gen *g, const Expr *atom, LLVMValueRef v, int level)
@@ -188,6 +151,16 @@ static LLVMValueRef advanced(Gen *g, const Buffer *buffer, LLVMValueRef ptr, LLV
     return sum_keep(g, s, level, LLVMBuildGEP2(g->b, memory_type(g, buffer->type), ptr, &by, 1, ""));
 }
 
+/* The sum of what two terms add in each lane. */
+static LLVMValueRef summed(Gen *g, LLVMValueRef a, LLVMValueRef b, int level)
+{
+    AddressSum *s = sum_find(g, a, b, SUM);
+    if (s->result)
+        return s->result;
+    at_level(g, level);
+    return sum_keep(g, s, level, LLVMBuildAdd(g->b, a, b, ""));
+}
+
 /* ---- Addresses ---- */
 
 static int64_t *lane_offsets(Gen *g, Address *a)
@@ -206,16 +179,7 @@ static void join_lanes(Gen *g, Address *a, const Term *t, LLVMValueRef lanes, in
         a->own[a->own_count] = (LaneTerm){ t->atom, t->by, t->factor };
     a->own_count++;
     a->level = a->level > level ? a->level : level;
-    if (!a->lanes) {
-        a->lanes = lanes;
-        return;
-    }
-    AddressSum *s = sum_find(g, a->lanes, lanes, LANE_SUM);
-    if (!s->result) {
-        at_level(g, a->level);
-        sum_keep(g, s, a->level, LLVMBuildAdd(g->b, a->lanes, lanes, ""));
-    }
-    a->lanes = s->result;
+    a->lanes = a->lanes ? summed(g, a->lanes, lanes, a->level) : lanes;
 }
 
 /* What differs from lane to lane: constants go to the offsets, values to the lanes. */
@@ -372,7 +336,8 @@ static void kernel_pointer(Gen *g, Address *a, IndexPart *parts, int count, uint
     a->constant = (int64_t)constant;
     if (a->constant <= -MOST_OFFSET || a->constant >= MOST_OFFSET) {
         parts[count++] = (IndexPart){ .factor = a->constant, .level = g->f->base };
-        a->constant    = 0;
+        a->factors |= constant;
+        a->constant = 0;
     }
     int          level = g->f->buffers[a->buffer->id].level;
     LLVMValueRef index = kernel_index(g, parts, count, &level);
@@ -409,6 +374,7 @@ Address address_of(Gen *g, const Buffer *buffer, const Expr *index, bool load)
         const ShapedValue v = t->atom ? gen_expr(g, t->atom) : value_constant(g, NULL);
         a.named             = a.named > v.named ? a.named : v.named;
         a.pure              = a.pure && v.pure;
+        a.factors |= (uint64_t)t->factor;
         if (t->by) {
             const ShapedValue by = gen_expr(g, t->by);
             a.named              = a.named > by.named ? a.named : by.named;

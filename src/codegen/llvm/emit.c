@@ -18,9 +18,10 @@ static const char *const passes_well = BEFORE_LOOPS "loop-mssa(licm)" AFTER_LOOP
 static const char *const passes_streams = BEFORE_LOOPS "loop-mssa(licm,simple-loop-unswitch<nontrivial>)" AFTER_LOOPS;
 static const char *const passes_fast    = "function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,dce)";
 /* A thread has no vectors but in memory: lanes become values of their own before anything else is done. Accesses of
- * several elements are one instruction only where they are known to be aligned. */
+ * several elements are one instruction only where they are known to be aligned; they are joined before sums in
+ * addresses become chains of pointers, which are followed for a few steps only. */
 static const char *const passes_device =
-    "function(sroa,scalarizer),function(sroa,early-cse<memssa>,"
+    "function(sroa,scalarizer),function(sroa,simplifycfg,early-cse<memssa>,load-store-vectorizer,"
     "instcombine<no-verify-fixpoint>,simplifycfg,sroa,loop-mssa(licm)" AFTER_LOOPS ",function(infer-alignment)";
 
 static void note_diagnostic(LLVMDiagnosticInfoRef info, void *user)

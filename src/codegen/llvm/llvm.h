@@ -80,6 +80,7 @@ typedef struct BufferState {
     int64_t      elements; /* of scratch, where that is a number; else 0 */
     bool         tile;     /* scratch of this function so small that it can be kept in registers */
     bool         constant; /* in a kernel: nothing writes it as long as the kernel runs */
+    bool         own;      /* in a kernel: each thread has one */
     uint32_t     writes;   /* statements so far that store to it */
 } BufferState;
 
@@ -124,6 +125,7 @@ typedef struct Address {
     LLVMValueRef  ptr;
     int           level, named;
     bool          pure;
+    uint64_t      factors; /* the bits of the factors of all terms that are no constants */
     int64_t       constant;
     int64_t      *offsets;   /* one for each lane; NULL: the same address for all */
     LLVMValueRef  lanes;     /* <L x i64>, or NULL */
@@ -265,6 +267,9 @@ bool         is_named_coordinate(Gen *g, const Expr *e); /* of a let's value */
 void         statement_begin(Gen *g);
 ShapedValue  value_merge(ShapedValue a, const ShapedValue *b); /* level, name and purity of what is made of both */
 ShapedValue  value_constant(Gen *g, LLVMValueRef v);
+/* The place of the result of two operands; its result is NULL if it has not been computed where it can be seen. */
+AddressSum  *sum_find(Gen *g, LLVMValueRef a, LLVMValueRef b, int64_t scale);
+LLVMValueRef sum_keep(Gen *g, AddressSum *s, int level, LLVMValueRef result);
 
 /* ---- pattern.c ---- */
 bool gen_pattern(Gen *g, const Expr *e, ShapedValue *out); /* an expression that is one instruction: its value */
@@ -282,13 +287,13 @@ LLVMValueRef           to_memory(Gen *g, LLVMValueRef v, kn_type t);
 
 /* ---- address.c, access.c, memory.c ---- */
 Address      address_of(Gen *g, const Buffer *buffer, const Expr *index, bool load); /* has phases only for a load */
-AddressSum  *sum_find(Gen *g, LLVMValueRef a, LLVMValueRef b, int64_t scale);
-LLVMValueRef sum_keep(Gen *g, AddressSum *s, int level, LLVMValueRef result);
 LLVMValueRef address_pointer(Gen *g, const Address *a,
                              int64_t offset);                  /* of one element, `offset` more, at its level */
 LLVMValueRef address_lanes(Gen *g, const Address *a);          /* <L x ptr>, at its level */
 LLVMValueRef address_lane(Gen *g, const Address *a, int lane); /* of one lane, at its level */
 void         address_check(Gen *g, const Address *a);
+/* In a kernel: of all lanes, or of those from the one with that offset on. */
+void         address_align(Gen *g, const Address *a, int64_t offset, LLVMValueRef access);
 LLVMValueRef buffer_base(Gen *g, const Buffer *b);
 LLVMValueRef port_field_address(Gen *g, const Buffer *b, int dim, int field); /* field: DIM_FIELD_… */
 ShapedValue  gen_load(Gen *g, const Expr *e);

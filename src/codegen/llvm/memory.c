@@ -245,7 +245,9 @@ static LLVMValueRef load_lanes(Gen *g, const Expr *e, const Address *a)
     if (dense && !g->mask) {
         LLVMValueRef ptr = address_pointer(g, a, a->offsets[0]);
         here(g);
-        return load_element(g, b, ptr, LLVMVectorType(memory_type(g, b->type), (unsigned)g->lanes));
+        LLVMValueRef v = load_element(g, b, ptr, LLVMVectorType(memory_type(g, b->type), (unsigned)g->lanes));
+        address_align(g, a, a->offsets[0], v);
+        return v;
     }
     if (!dense && arch_can_look_up(g, a))
         return arch_look_up(g, a);
@@ -278,6 +280,7 @@ ShapedValue gen_load(Gen *g, const Expr *e)
         here(g);
         v.shape = UNIFORM;
         v.v     = load_element(g, a.buffer, ptr, memory_type(g, a.buffer->type));
+        address_align(g, &a, 0, v.v);
     }
     here(g);
     v.v = from_memory(g, v.v, a.buffer->type);
@@ -343,7 +346,7 @@ void gen_store_lanes(Gen *g, const Address *a, ShapedValue v, bool stream)
     if (!a->lanes && !a->offsets && v.shape == UNIFORM) {
         LLVMValueRef ptr = address_pointer(g, a, 0);
         here(g);
-        store_element(g, b, to_memory(g, v.v, b->type), ptr);
+        address_align(g, a, 0, store_element(g, b, to_memory(g, v.v, b->type), ptr));
         return;
     }
     LLVMValueRef all   = value_lanes(g, v, g->lanes);
@@ -361,5 +364,5 @@ void gen_store_lanes(Gen *g, const Address *a, ShapedValue v, bool stream)
     else if (stream && !g->kernel)
         store_stream(g, b, all, ptr);
     else
-        store_element(g, b, all, ptr);
+        address_align(g, a, a->offsets[0], store_element(g, b, all, ptr));
 }

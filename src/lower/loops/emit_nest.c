@@ -70,6 +70,15 @@ static const Expr *point_needed(Build *b, const LoopNest *n)
     return c;
 }
 
+/* Does where a step stores depend on what it reads? */
+static bool place_reads(Lower *lw, const Func *f, const Update *u)
+{
+    bool reads = false;
+    for (int d = 0; u && d < f->rank; d++)
+        reads |= expr_reads(lw->exprs, u->args[d], NULL);
+    return reads;
+}
+
 static const Stmt *store_point(Build *b, LoopNest *n)
 {
     Lower        *lw    = b->lw;
@@ -99,7 +108,7 @@ static const Stmt *store_point(Build *b, LoopNest *n)
         result = stmt_if(lw->arena, clamped(b, reading), result, NULL);
     if (at)
         result = stmt_if(lw->arena, at, result, NULL);
-    if (needed && (at || reading))
+    if (needed && (at || reading || place_reads(lw, f, u)))
         result = stmt_if(lw->arena, needed, result, NULL);
     if (plain)
         result = stmt_if(lw->arena, clamped(b, plain), result, NULL);

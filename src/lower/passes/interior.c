@@ -104,13 +104,15 @@ static bool mentions(InteriorPass *p, const Expr *e, const char *name)
     return m.found;
 }
 
-/* Is it a number far from where 32 bits wrap? Then sums of a few such are what they stand for. */
-static bool is_tame(InteriorPass *p, const Expr *e)
+/* Do 32 bits hold both numbers and their difference, far from where they wrap? */
+static bool is_tame(InteriorPass *p, const Expr *a, const Expr *b)
 {
-    enum { TAME = 1 << 30 };
-    int64_t lo, hi;
-    simplifier_bounds(p->known, e, &lo, &hi);
-    return -TAME < lo && hi < TAME;
+    const int64_t most = INT32_MAX - (1 << 24);
+    int64_t       lo[2], hi[2];
+    simplifier_bounds(p->known, a, &lo[0], &hi[0]);
+    simplifier_bounds(p->known, b, &lo[1], &hi[1]);
+    return -most < lo[0] && hi[0] < most && -most < lo[1] && hi[1] < most && hi[1] - lo[0] < most &&
+           hi[0] - lo[1] < most;
 }
 
 /* The coefficient of a variable in an opened form: false where the form is not linear in it. */
@@ -144,7 +146,7 @@ static const Expr *least(InteriorPass *p, const Expr *form)
             form = opened(p, expr_substitute(p->lw->exprs, form, 1, &n->name, c > 0 ? &n->min : &n->max));
     }
     const Contents c = contents(p, form, p->grid);
-    return c.names || c.memory || !is_tame(p, form) ? NULL : form;
+    return c.names || c.memory ? NULL : form;
 }
 
 /* ---- Deciding ------------------------------------------------------------------------------------ */
@@ -169,7 +171,7 @@ static bool require(InteriorPass *p, const Expr *form)
 static bool decide(InteriorPass *p, const Expr *a, const Expr *b)
 {
     Lower *lw = p->lw;
-    if (a->type != KN_I32 || p->full || !is_tame(p, opened(p, a)) || !is_tame(p, opened(p, b)))
+    if (a->type != KN_I32 || p->full || !is_tame(p, opened(p, a), opened(p, b)))
         return false;
     const Expr *form = least(p, opened(p, expr_binary(lw->exprs, EX_SUB, KN_I32, b, a)));
     int64_t     constant;

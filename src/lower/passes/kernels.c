@@ -243,6 +243,16 @@ static Loc place_of(const KernelCut *k, const char *func)
     return (Loc){ 0 };
 }
 
+/* Does a check of a number of elements always hold in the kernel? */
+static bool is_small(KernelCut *k, const Stmt *s)
+{
+    int64_t most, count;
+    if (s->kind != STMT_CHECK || s->check.condition->op != EX_LE || !expr_is_int(s->check.condition->args[1], &most))
+        return false;
+    count = most_elements(&k->sizes, s->check.condition->args[0]);
+    return count >= 0 && count <= most;
+}
+
 /* What the host alone can do. */
 static bool is_of_host(KernelCut *k, const Stmt *s)
 {
@@ -315,7 +325,7 @@ static const Stmt *cut_thread(void *user, const Stmt *s)
 {
     KernelCut    *k = user;
     const StmtMap m = { k->lw->arena, cut_thread, NULL, k };
-    if (is_of_host(k, s))
+    if (is_small(k, s) || is_of_host(k, s))
         return NULL;
     if (s->kind == STMT_ALLOC)
         return cut_alloc(k, s, &m);
@@ -388,7 +398,7 @@ static const Stmt *cut_block(void *user, const Stmt *s)
 {
     KernelCut    *k = user;
     const StmtMap m = { k->lw->arena, cut_block, NULL, k };
-    if (is_of_host(k, s))
+    if (is_small(k, s) || is_of_host(k, s))
         return NULL;
     if (!has_thread_loop(s))
         return single(k, s);

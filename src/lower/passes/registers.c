@@ -4,8 +4,9 @@
  * Takes   kernels, in which some scratch of a block is to be in registers.
  * Gives   the same with an array for each thread in its place. An index is a sum of the thread's numbers along the
  * axes, each times a constant, and of a constant, its *rest*: the rests that occur are numbered, and the number is the
- * index of the thread's own array. Holds   every access of a thread is to elements that no other thread touches: the
- * sums of all threads and all rests are different. What is not so is refused, with the place and the reason. */
+ * index of the thread's own array. Of arrays that were a thread's own before, indices that are constants become so:
+ * LLVM keeps such an array in registers. Holds   every access of a thread is to elements that no other thread touches:
+ * the sums of all threads and all rests are different. What is not so is refused, with the place and the reason. */
 #include "ir/kernel.h"
 #include "lower/passes/pass_tools.h"
 
@@ -303,6 +304,64 @@ static const Stmt *keep_in_registers(RegisterPass *p, const Stmt *s)
     return alloc;
 }
 
+/* ---- Arrays of a thread --------------------------------------------------------------------------- */
+
+/* The index without names of lets, if that makes it shorter: a constant of an array of a thread, the place of a thread
+ * in an array of the block. */
+static const Expr *short_index(RegisterPass *p, const Buffer *b, const Expr *index)
+{
+    Linear was, form;
+    if (b->kind != BUFFER_SCRATCH || b->memory == MEMORY_GLOBAL || !expr_linear(p->lw->arena, index, &was) ||
+        !was.count)
+        return index;
+    const Expr *open = expr_substitute(p->lw->exprs, index, p->let_count, p->names, p->values);
+    open             = simplify(p->known, open);
+    return expr_linear(p->lw->arena, open, &form) && form.count < was.count ? open : index;
+}
+
+static const Expr *short_load(void *user, const Expr *e)
+{
+    RegisterPass *p = user;
+    if (e->op != EX_LOAD)
+        return e;
+    const Expr *index = short_index(p, e->u.buffer, e->args[0]);
+    return index == e->args[0] ? e : expr_load(p->lw->exprs, e->u.buffer, (kn_type)e->type, index);
+}
+
+static const Expr *short_loads(void *user, const Expr *e)
+{
+    RegisterPass *p = user;
+    return expr_rewrite(p->lw->exprs, e, short_load, p);
+}
+
+/* A statement of a thread. */
+static const Stmt *own_arrays(void *user, const Stmt *s)
+{
+    RegisterPass *p    = user;
+    const int     lets = p->let_count;
+    const StmtMap m    = { p->lw->arena, own_arrays, short_loads, p };
+    const Stmt   *was  = s;
+    if (s->kind == STMT_LET)
+        push_let(p, s);
+    push_range(p, was);
+    s = stmt_map(&m, s);
+    pop_range(p, was);
+    if (s->kind == STMT_STORE) {
+        Stmt *st         = ARENA_NEW(p->lw->arena, Stmt);
+        *st              = *s;
+        st->store.places = ARENA_ARRAY(p->lw->arena, Place, (size_t)s->store.count);
+        for (int i = 0; i < s->store.count; i++) {
+            st->store.places[i]       = s->store.places[i];
+            st->store.places[i].index = short_index(p, s->store.places[i].buffer, s->store.places[i].index);
+        }
+        s = st;
+    }
+    p->let_count = lets;
+    return s;
+}
+
+/* ---- Blocks --------------------------------------------------------------------------------------- */
+
 /* A statement of a block. */
 static const Stmt *visit(void *user, const Stmt *s)
 {
@@ -310,7 +369,7 @@ static const Stmt *visit(void *user, const Stmt *s)
     const int     lets = p->let_count;
     const StmtMap m    = { p->lw->arena, visit, NULL, p };
     if (is_thread_loop(s))
-        return s;
+        return own_arrays(p, s);
     if (s->kind == STMT_ALLOC && s->alloc.buffer->memory == MEMORY_REGISTER && !(s = keep_in_registers(p, s)))
         return NULL;
     if (s->kind == STMT_LET)

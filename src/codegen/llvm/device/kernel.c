@@ -116,6 +116,8 @@ static void take_arguments(Gen *g, const Kernel *k)
                                               .level    = g->f->base,
                                               .constant = !k->buffers.at[i].writes };
     }
+    for (unsigned i = 0; i < n; i++) /* element 0 lies at a multiple of 16 bytes: runtime/device.h */
+        LLVMSetParamAlignment(LLVMGetParam(g->f->f, i), 16);
     bind_host_names(g, g->program->body);
     here(g);
     for (size_t i = 0; i < k->values.count; i++)

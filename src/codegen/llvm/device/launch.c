@@ -36,6 +36,15 @@ static LLVMValueRef kernel_row(Gen *g, const Kernel *k)
     return LLVMConstStructInContext(g->cx, fields, sizeof fields / sizeof *fields, false);
 }
 
+/* FNV-1a. */
+static uint64_t text_id(const char *text)
+{
+    uint64_t h = 0xCBF29CE484222325u;
+    for (; *text; text++)
+        h = (h ^ (uint8_t)*text) * 0x100000001B3u;
+    return h;
+}
+
 /* NAME.kernels is visible, so that who unloads the code can tell the runtime. */
 LLVMValueRef rt_kernels(Gen *g)
 {
@@ -48,8 +57,12 @@ LLVMValueRef rt_kernels(Gen *g)
     for (size_t i = 0; i < p->kernels.count; i++)
         rows[i] = kernel_row(g, p->kernels.at[i]);
     LLVMValueRef kernels  = constant_global(g, LLVMConstArray2(LLVMTypeOf(rows[0]), rows, p->kernels.count), "kernels");
-    LLVMValueRef fields[] = { i32_const(g, g->target->device), i32_const(g, (int64_t)p->kernels.count),
-                              text_const(g, code, strlen(code) + 1), LLVMConstNull(g->t.ptr), kernels };
+    LLVMValueRef fields[] = { i32_const(g, g->target->device),
+                              i32_const(g, (int64_t)p->kernels.count),
+                              text_const(g, code, strlen(code) + 1),
+                              LLVMConstNull(g->t.ptr),
+                              kernels,
+                              i64_const(g, (int64_t)text_id(code)) };
     snprintf(name, sizeof name, "%.400s.kernels", p->name);
     LLVMValueRef it =
         constant_global(g, LLVMConstStructInContext(g->cx, fields, sizeof fields / sizeof *fields, false), name);

@@ -7,6 +7,7 @@
 #include "codegen/llvm/llvm.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum {
     SHARED_SPACE      = 3,
@@ -130,16 +131,17 @@ void gen_thread_nest(Gen *g, const Stmt *s)
     gen_axis(g, (OpenNest){ &nest, GPU_AXES - 1 });
 }
 
-/* All threads of the block, and what they stored in shared and global memory. LLVM 20 named the intrinsic anew. */
+/* All threads of the block, and what they stored in shared and global memory. Later versions of LLVM have it under
+ * another name. */
 void gen_barrier(Gen *g, const Stmt *s)
 {
+    static const char later[] = "llvm.nvvm.barrier.cta.sync.aligned.all";
     (void)s;
     here(g);
-#if LLVM_VERSION_MAJOR < 21
-    intrinsic(g, "llvm.nvvm.barrier0", 0, NULL, 0, NULL);
-#else
-    intrinsic(g, "llvm.nvvm.barrier.cta.sync.aligned.all", 0, NULL, 1, (LLVMValueRef[]){ i32_const(g, 0) });
-#endif
+    if (LLVMLookupIntrinsicID(later, strlen(later)))
+        intrinsic(g, later, 0, NULL, 1, (LLVMValueRef[]){ i32_const(g, 0) });
+    else
+        intrinsic(g, "llvm.nvvm.barrier0", 0, NULL, 0, NULL);
 }
 
 /* ---- Scratch ---- */
@@ -182,7 +184,8 @@ void gen_kernel_scratch(Gen *g, const Stmt *s)
     scope_push(g, NULL);
     *state = (BufferState){ .base  = b->memory == MEMORY_SHARED ? shared_array(g, b, type) : thread_array(g, b, type),
                             .level = g->f->base,
-                            .elements = n };
+                            .elements = n,
+                            .own      = b->memory != MEMORY_SHARED };
     gen_stmt(g, s->alloc.body);
     *state = (BufferState){ 0 };
     scope_pop(g);

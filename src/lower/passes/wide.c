@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/* Wide accesses: several elements that one thread reads or writes side by side.
+ *
+ * Takes   kernels whose threads have unrolled or vectorized loops along rows.
+ * Gives   the code of interior blocks (or of all, where there is no other) twice: for ports whose rows begin at
+ * multiples of as many elements as such a loop has iterations, and as it was. In the first a stride is a multiple by
+ * its form, and so is the distance from the first column of an input to that of the output. From that a backend sees
+ * that addresses are aligned, and joins accesses. Holds   element 0 of a buffer on a device lies at a multiple of 16
+ * bytes (runtime/device.h). The conditions are the same for all blocks. */
+#include "ir/kernel.h"
+#include "lower/bounds/index_expr.h"
+#include "lower/passes/pass_tools.h"
+
+enum { MOST_NAMES = 1024, MOST_PORTS = 64, MOST_BYTES = 16 };
+
+typedef struct WidePass {
+    Lower        *lw;
+    const char   *names[MOST_NAMES]; /* lets around */
+    const Expr   *values[MOST_NAMES];
+    int           name_count;
+    const char   *loops[MOST_NAMES]; /* unrolled and vectorized loops around, */
+    int64_t       extents[MOST_NAMES];
+    int           loop_count;
+    int64_t       width;             /* the most elements side by side */
+    const Buffer *ports[MOST_PORTS]; /* that the kernel touches */
+    int           port_count;
+    const Buffer *written;
+    Map           seen; /* expressions */
+} WidePass;
+
+/* ---- Looking ---------------------------------------------------------------------------------------- */
+
+static void note_port(WidePass *p, const Buffer *b)
+{
+    int i = 0;
+    while (i < p->port_count && p->ports[i] != b)
+        i++;
+    if (b->kind != BUFFER_SCRATCH && b->rank && i == p->port_count && i < MOST_PORTS)
+        p->ports[p->port_count++] = b;
+}
+
+static void find_ports(void *user, const Expr *e)
+{
+    WidePass *p = user;
+    if (!e || map_get(&p->seen, e))
+        return;
+    map_set(&p->seen, e, e);
+    if (e->op == EX_LOAD)
+        note_port(p, e->u.buffer);
+    for (uint32_t i = 0; i < e->count; i++)
+        find_ports(p, e->args[i]);
+}
+
+/* Does one iteration of the loop more move the index by one element? */
+static bool is_along_row(WidePass *p, const Expr *index, const char *loop)
+{
+    ExprPool   *pool = p->lw->exprs;
+    const Expr *ends[2];
+    int64_t     step;
+    index = expr_substitute(pool, index, p->name_count, p->names, p->values);
+    for (int i = 0; i < 2; i++) {
+        const Expr *value = x_int(p->lw, i);
+        ends[i]           = simplify(p->lw->simplifier, expr_substitute(pool, index, 1, &loop, &value));
+    }
+    return expr_difference(ends[1], ends[0], &step) && step == 1;
+}
+
+static void note_store(WidePass *p, const Place *place)
+{
+    const int64_t size = (int64_t)kn_type_size(place->buffer->type);
+    note_port(p, place->buffer);
+    if (place->buffer->kind != BUFFER_OUTPUT || place->buffer->dense < 0)
+        return;
+    p->written = p->written ? p->written : place->buffer;
+    for (int i = 0; i < p->loop_count; i++) {
+        int64_t width = p->extents[i] & -p->extents[i];
+        while (width * size > MOST_BYTES)
+            width /= 2;
+        if (width > p->width && is_along_row(p, place->index, p->loops[i]))
+            p->width = width;
+    }
+}
+
+static void look(void *user, const Stmt *s)
+{
+    WidePass *p     = user;
+    const int names = p->name_count, loops = p->loop_count;
+    stmt_children(s, find_ports, NULL, p);
+    for (int i = 0; s->kind == STMT_STORE && i < s->store.count; i++)
+        note_store(p, &s->store.places[i]);
+    if (s->kind == STMT_LET && names < MOST_NAMES) {
+        p->values[names] = expr_substitute(p->lw->exprs, s->let.value, names, p->names, p->values);
+        p->names[names]  = s->let.name;
+        p->name_count++;
+    }
+    if (s->kind == STMT_FOR && (s->loop.kind == LOOP_UNROLL || s->loop.kind == LOOP_VECTOR) && loops < MOST_NAMES &&
+        expr_is_int(s->loop.extent, &p->extents[loops]))
+        p->loops[p->loop_count++] = s->loop.name;
+    if (s->kind == STMT_FOR)
+        simplifier_push_range(p->lw->simplifier, s->loop.name, s->loop.min, loop_last(p->lw, s));
+    stmt_children(s, NULL, look, p);
+    if (s->kind == STMT_FOR)
+        simplifier_pop(p->lw->simplifier);
+    p->name_count = names;
+    p->loop_count = loops;
+}
+
+/* ---- Making ----------------------------------------------------------------------------------------- */
+
+typedef struct Aligned {
+    WidePass   *p;
+    const Expr *condition;
+    const char *names[MOST_PORTS * KN_MAX_RANK];  /* of ports, */
+    const Expr *values[MOST_PORTS * KN_MAX_RANK]; /* and what stands in their place */
+    int         count;
+    const char *lets[MOST_PORTS * KN_MAX_RANK];
+    const Expr *parts[MOST_PORTS * KN_MAX_RANK];
+} Aligned;
+
+static const char *port_name(WidePass *p, const Buffer *b, const char *what, int dim)
+{
+    return intern(p->lw->cx, arena_printf(p->lw->arena, "%s.%s.%d", b->name, what, dim));
+}
+
+/* `whole` must be a multiple of the width, and `name` is rest + sign * (whole / width) * width from now on. */
+static void assume(Aligned *a, const char *name, const Expr *whole, const Expr *rest)
+{
+    WidePass     *p     = a->p;
+    Lower        *lw    = p->lw;
+    const kn_type type  = (kn_type)whole->type;
+    const Expr   *width = expr_int(lw->exprs, type, p->width), *zero = expr_int(lw->exprs, type, 0);
+    const char   *part  = intern(lw->cx, arena_printf(lw->arena, "%s@%d", name, (int)p->width));
+    const Expr   *back  = x_op(lw, EX_MUL, expr_var(lw->exprs, type, part), width);
+    a->condition        = x_and(lw, a->condition, x_op(lw, EX_EQ, x_op(lw, EX_MOD, whole, width), zero));
+    a->lets[a->count]   = part;
+    a->parts[a->count]  = x_op(lw, EX_DIV, whole, width);
+    a->names[a->count]  = name;
+    a->values[a->count] = rest ? x_sub(lw, rest, back) : back;
+    a->count++;
+}
+
+static const Stmt *widen(WidePass *p, const Stmt *s)
+{
+    Lower  *lw = p->lw;
+    Aligned a  = { .p = p };
+    p->width = p->name_count = p->loop_count = p->port_count = 0;
+    p->written                                               = NULL;
+    map_init(&p->seen, lw->arena);
+    look(p, s);
+    if (p->width < 2 || !p->written)
+        return s;
+    const Expr *first = x_var(lw, port_name(p, p->written, "min", p->written->dense));
+    for (int i = 0; i < p->port_count; i++) {
+        const Buffer *b = p->ports[i];
+        for (int d = 0; d < b->rank; d++)
+            if (d != b->dense) {
+                const char *stride = port_name(p, b, "stride", d);
+                assume(&a, stride, expr_var(lw->exprs, KN_I64, stride), NULL);
+            } else if (b != p->written) {
+                const char *min = port_name(p, b, "min", d);
+                assume(&a, min, x_sub(lw, first, x_var(lw, min)), first);
+            }
+    }
+    if (!a.condition)
+        return s;
+    const Stmt *wide = stmt_substitute(lw->exprs, lw->arena, s, a.count, a.names, a.values);
+    for (int i = a.count; i-- > 0;)
+        wide = stmt_let(lw->arena, a.lets[i], a.parts[i], wide);
+    return stmt_if(lw->arena, a.condition, wide, s);
+}
+
+/* The block of a kernel. */
+static const Stmt *widen_block(WidePass *p, const Stmt *s)
+{
+    if (s->kind == STMT_FOR && s->loop.kind == LOOP_BLOCK) {
+        simplifier_push_range(p->lw->simplifier, s->loop.name, s->loop.min, loop_last(p->lw, s));
+        const Stmt *body = widen_block(p, s->loop.body);
+        simplifier_pop(p->lw->simplifier);
+        return stmt_for(p->lw->arena, s->loop.name, s->loop.kind, s->loop.min, s->loop.extent, body);
+    }
+    if (s->kind == STMT_IF && s->branch.no)
+        return stmt_if(p->lw->arena, s->branch.condition, widen(p, s->branch.yes), s->branch.no);
+    return widen(p, s);
+}
+
+static const Stmt *find_kernels(void *user, const Stmt *s)
+{
+    WidePass     *p = user;
+    const StmtMap m = { p->lw->arena, find_kernels, NULL, p };
+    if (s->kind != STMT_KERNEL)
+        return stmt_map(&m, s);
+    Stmt *kernel        = ARENA_NEW(p->lw->arena, Stmt);
+    *kernel             = *s;
+    kernel->kernel.body = widen_block(p, s->kernel.body);
+    return kernel;
+}
+
+const Stmt *lower_wide(Lower *lw, const Stmt *s)
+{
+    WidePass *p = ARENA_NEW(lw->arena, WidePass);
+    p->lw       = lw;
+    return s ? find_kernels(p, s) : NULL;
+}
