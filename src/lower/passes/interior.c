@@ -7,7 +7,8 @@
  *         taken, of a guard the side where it holds.
  * Holds   a guard a <= b is worth a test if b - a is a linear form. In the test each variable of a loop inside the
  *         block is replaced by the end of its range that makes the form least: so it holds for all iterations. The
- *         test is made of what all threads of a block have in common.
+ *         test is made of what all threads of a block have in common. Where unrolled copies have a guard that the last
+ *         iteration of the loop around them alone may not meet, that iteration follows the loop, with its guards.
  * From    the idea of Ragan-Kelley et al. 2013, section 4.5 (loop partitioning), for blocks. */
 #include "lower/bounds/index_expr.h"
 #include "lower/lower.h"
@@ -21,15 +22,21 @@ typedef struct InnerName {
     const Expr *min, *max; /* of a loop, likewise */
 } InnerName;
 
+/* What a test of the block shows. */
+typedef struct BlockTest {
+    const Expr *forms[MOST_CONDITIONS]; /* that must not be negative */
+    int         count;
+    int         decisions; /* guards and clamps that follow from it */
+} BlockTest;
+
 typedef struct InteriorPass {
     Lower      *lw;
     Simplifier *known;
     InnerName   names[MOST_NAMES];
     int         name_count;
-    int         grid;                   /* of them, the first are variables of block loops */
-    const Expr *forms[MOST_CONDITIONS]; /* that must not be negative */
-    int         form_count;
-    bool        decided, full;
+    int         grid; /* of them, the first are variables of block loops */
+    BlockTest   test;
+    bool        full;
 } InteriorPass;
 
 static const Stmt *inside(void *user, const Stmt *s);
@@ -149,14 +156,14 @@ static bool require(InteriorPass *p, const Expr *form)
 {
     int     i = 0;
     int64_t more;
-    while (i < p->form_count && !expr_difference(form, p->forms[i], &more))
+    while (i < p->test.count && !expr_difference(form, p->test.forms[i], &more))
         i++;
     if (i == MOST_CONDITIONS)
         return false;
-    if (i == p->form_count || more < 0)
-        p->forms[i] = form;
-    p->form_count = i == p->form_count ? i + 1 : p->form_count;
-    p->decided    = true;
+    if (i == p->test.count || more < 0)
+        p->test.forms[i] = form;
+    p->test.count = i == p->test.count ? i + 1 : p->test.count;
+    p->test.decisions++;
     return true;
 }
 
@@ -171,7 +178,7 @@ static bool decide(InteriorPass *p, const Expr *a, const Expr *b)
     if (!form)
         return false;
     if (expr_is_int(form, &constant)) {
-        p->decided |= constant >= 0;
+        p->test.decisions += constant >= 0;
         return constant >= 0;
     }
     return require(p, form);
@@ -250,17 +257,87 @@ static void push_name(InteriorPass *p, InnerName name)
     p->full |= p->name_count == MOST_NAMES;
 }
 
-static const Stmt *inside_loop(InteriorPass *p, const Stmt *s)
+/* The body of a loop for the iterations up to `end`, of those up to `last`. */
+static const Stmt *inside_body(InteriorPass *p, const Stmt *s, const Expr *first, const Expr *last, const Expr *end)
 {
-    Lower      *lw  = p->lw;
-    const Expr *min = inside_expr(p, s->loop.min), *extent = inside_expr(p, s->loop.extent);
-    const Expr *first = opened(p, min);
-    const Expr *last  = opened(p, x_sub(lw, x_add(lw, first, extent), x_int(lw, 1)));
-    push_name(p, (InnerName){ .name = s->loop.name, .min = first, .max = last });
+    push_name(p, (InnerName){ .name = s->loop.name, .min = first, .max = end });
     simplifier_push_range(p->known, s->loop.name, first, last);
     const Stmt *body = inside(p, s->loop.body);
     simplifier_pop(p->known);
     p->name_count--;
+    return body;
+}
+
+typedef struct LoopKinds {
+    bool serial, unrolled;
+} LoopKinds;
+
+static void find_kinds(void *user, const Stmt *s)
+{
+    LoopKinds *k = user;
+    k->serial |= s->kind == STMT_FOR && s->loop.kind == LOOP_SERIAL;
+    k->unrolled |= s->kind == STMT_FOR && s->loop.kind == LOOP_UNROLL;
+    stmt_children(s, NULL, find_kinds, k);
+}
+
+/* Is it a serial loop, the innermost, around unrolled copies? */
+static bool has_copies(const Stmt *s)
+{
+    LoopKinds k = { 0 };
+    find_kinds(&k, s->loop.body);
+    return s->loop.kind == LOOP_SERIAL && k.unrolled && !k.serial;
+}
+
+/* The tests of `all` that `some` does not have: NULL if there are none. */
+static const Expr *further_tests(InteriorPass *p, const BlockTest *all, const BlockTest *some)
+{
+    const Expr *test = NULL;
+    for (int i = 0; i < all->count; i++) {
+        bool    found = false;
+        int64_t more;
+        for (int j = 0; j < some->count && !found; j++)
+            found = expr_difference(all->forms[i], some->forms[j], &more) && more >= 0;
+        if (!found)
+            test = x_and(p->lw, test, simplify(p->known, x_le(p->lw, x_int(p->lw, 0), all->forms[i])));
+    }
+    return test;
+}
+
+/* The loop with its last iteration apart, unless the test shows that it is as the others; NULL test: it never is. */
+static const Stmt *last_apart(InteriorPass *p, const Stmt *s, const Expr *min, const Expr *extent, const Expr *test,
+                              const Stmt *body)
+{
+    Lower      *lw    = p->lw;
+    const char *name  = intern(lw->cx, arena_printf(lw->arena, "%s.whole", s->loop.name));
+    const Expr *whole = x_var(lw, name), *but_one = x_max(lw, x_sub(lw, extent, x_int(lw, 1)), x_int(lw, 0));
+    const Stmt *parts[] = {
+        stmt_for(lw->arena, s->loop.name, LOOP_SERIAL, min, whole, body),
+        stmt_for(lw->arena, s->loop.name, LOOP_SERIAL, x_add(lw, min, whole), x_sub(lw, extent, whole), s->loop.body),
+    };
+    return stmt_let(lw->arena, name, test ? expr_ternary(lw->exprs, EX_SELECT, KN_I32, test, extent, but_one) : but_one,
+                    stmt_block(lw->arena, 2, parts));
+}
+
+static const Stmt *inside_loop(InteriorPass *p, const Stmt *s)
+{
+    Lower          *lw  = p->lw;
+    const Expr     *min = inside_expr(p, s->loop.min), *extent = inside_expr(p, s->loop.extent);
+    const Expr     *first = opened(p, min);
+    const Expr     *last  = opened(p, x_sub(lw, x_add(lw, first, extent), x_int(lw, 1)));
+    int64_t         constant;
+    const bool      apart  = has_copies(s) && !expr_is_int(extent, &constant);
+    const BlockTest before = p->test;
+    const Stmt     *body   = inside_body(p, s, first, last, last);
+    if (apart && body) {
+        const BlockTest all = p->test;
+        p->test             = before;
+        const Stmt *most    = inside_body(p, s, first, last, opened(p, x_sub(lw, last, x_int(lw, 1))));
+        const Expr *test    = further_tests(p, &all, &p->test);
+        const bool  same    = all.decisions == p->test.decisions;
+        if (most && !p->full && (test || !same))
+            return last_apart(p, s, min, extent, same ? test : NULL, most);
+        p->test = all;
+    }
     return body ? stmt_for(lw->arena, s->loop.name, s->loop.kind, min, extent, body) : NULL;
 }
 
@@ -286,14 +363,14 @@ static const Stmt *inside(void *user, const Stmt *s)
 
 static const Stmt *with_interior(InteriorPass *p, const Stmt *s)
 {
-    p->form_count    = 0;
-    p->decided       = false;
-    const Stmt *fast = inside(p, s);
-    const Expr *all  = NULL;
-    if (!p->decided || p->full)
+    p->test.count     = 0;
+    p->test.decisions = 0;
+    const Stmt *fast  = inside(p, s);
+    const Expr *all   = NULL;
+    if (!p->test.decisions || p->full)
         return s;
-    for (int i = 0; i < p->form_count; i++)
-        all = x_and(p->lw, all, simplify(p->known, x_le(p->lw, x_int(p->lw, 0), p->forms[i])));
+    for (int i = 0; i < p->test.count; i++)
+        all = x_and(p->lw, all, simplify(p->known, x_le(p->lw, x_int(p->lw, 0), p->test.forms[i])));
     return all ? stmt_if(p->lw->arena, all, fast, s) : fast;
 }
 
