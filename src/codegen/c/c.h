@@ -245,6 +245,6 @@ bool        c_has_barrier(const Stmt *s);
 void        c_barrier_branch(CGen *g, const Stmt *s);
 void        c_predicated(CGen *g, const Stmt *s);
 const char *c_kernel_array(CGen *g, const Stmt *alloc); /* its name */
-void        c_atomic_store(CGen *g, const Stmt *s);
+bool        c_atomic_store(CGen *g, const Stmt *s);     /* false: nobody else reaches it, any store will do */
 
 #endif

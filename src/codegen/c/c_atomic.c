@@ -160,9 +160,14 @@ static bool depends(const Expr *e, const Place *p, const Place *other, Map *seen
     return found;
 }
 
-void c_atomic_store(CGen *g, const Stmt *s)
+bool c_atomic_store(CGen *g, const Stmt *s)
 {
     const Place *places = s->store.places;
+    bool         own    = true;
+    for (int i = 0; i < s->store.count; i++)
+        own &= !space_of(g, places[i].buffer);
+    if (own)
+        return false;
     for (int i = 0; i < s->store.count; i++)
         for (int k = 0; k < s->store.count; k++) {
             Map seen;
@@ -175,4 +180,5 @@ void c_atomic_store(CGen *g, const Stmt *s)
         }
     for (int i = 0; i < s->store.count; i++)
         store_place(g, &places[i]);
+    return true;
 }

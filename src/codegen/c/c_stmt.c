@@ -234,15 +234,13 @@ static void store_value(CGen *g, const Place *p, const CAddress *a, CValue v, bo
 
 static void store(CGen *g, const Stmt *s)
 {
-    if (s->store.atomic && g->kernel) {
-        c_atomic_store(g, s);
+    if (s->store.atomic && g->kernel && c_atomic_store(g, s))
         return;
-    }
     CValue   *values = ARENA_ARRAY(g->arena, CValue, (size_t)s->store.count);
     CAddress *at     = ARENA_ARRAY(g->arena, CAddress, (size_t)s->store.count);
     count_store(g, s);
     const char *lock = NULL;
-    if (s->store.atomic) { /* read and written while nobody else does */
+    if (s->store.atomic && !g->kernel) { /* read and written while nobody else does */
         c_section(g, "atomic");
         const CAddress a = c_address(g, s->store.places[0].buffer, s->store.places[0].index, false);
         lock             = c_print(g, "&%s[%s]", a.buffer, a.index);
