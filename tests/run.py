@@ -15,7 +15,7 @@ What is run, with build/ and with the sanitizers of build-asan/:
                        the schedule that `auto` makes, by default and with the .sched beside it, with 1 and 2 threads:
                        with --strict-float within tol, and as usual within fast, or tol (build/ only). Where there is
                        an OpenCL device, on it too, by default and with the .cuda.sched beside it: with --strict-float
-                       it has the bits of the CPU
+                       it has the bits of the CPU, there with device_args in place of args where an app has some
   fuzz/regressions/*.kiln      programs that have failed once, and at least 1000 random ones that never ran before
                        (fuzz/programs.c); the same with schedules, and thousands of random cases that never ran before
                        (fuzz/schedules.c); fuzz/gpu/*.kiln and fresh ones for GPUs, executed
@@ -204,7 +204,8 @@ def run_app(path, build):
     with open(path, encoding="utf-8") as file:
         app = json.load(file)
     with tempfile.TemporaryDirectory() as folder:
-        quoted = " ".join("'" + a.replace("'", "'\\''") + "'" for a in app["args"])
+        quote = lambda words: " ".join("'" + word.replace("'", "'\\''") + "'" for word in words)
+        quoted = quote(app["args"])
         golden = os.path.join(os.path.dirname(path), app["golden"])
         schedule = app["app"].removesuffix(".kiln") + ".sched"
         exact, fast = app.get("tol", "0"), app.get("fast", app.get("tol", "0"))
@@ -213,19 +214,21 @@ def run_app(path, build):
         for way in ["", "--scheduler none"] + by_hand:
             for threads in 1, 2:
                 ways += [(f"{way} --strict-float --threads {threads}", exact), (f"{way} --threads {threads}", fast)]
-        ways = [(way, golden, tolerance) for way, tolerance in ways]
+        ways = [(quoted, way, golden, tolerance) for way, tolerance in ways]
         if has_opencl(build):
             by_hand = app["app"].removesuffix(".kiln") + ".cuda.sched"
             plain = f"{folder}/plain.npy"
-            command = f"kiln run {app['app']} {quoted} --scheduler none --strict-float -o {plain}"
+            on_device = quote(app.get("device_args", app["args"]))
+            command = f"kiln run {app['app']} {on_device} --scheduler none --strict-float -o {plain}"
             expect_status(command, execute(command, ROOT, build))
-            ways.append(("--target opencl --strict-float", plain, "0"))
+            ways.append((on_device, "--target opencl --strict-float", plain, "0"))
             if os.path.exists(os.path.join(ROOT, by_hand)):
-                ways.append((f"--target opencl --strict-float --schedule {by_hand}", plain, "0"))
-                ways.append((f"--target opencl --schedule {by_hand}", golden, fast))
-        for way, expected, tolerance in ways:
+                ways.append((on_device, f"--target opencl --strict-float --schedule {by_hand}", plain, "0"))
+                if "device_args" not in app:
+                    ways.append((quoted, f"--target opencl --schedule {by_hand}", golden, fast))
+        for args, way, expected, tolerance in ways:
             caches = f"KILN_CACHE={folder} POCL_CACHE_DIR={folder}"
-            for command in (f"{caches} kiln run {app['app']} {quoted} {way} -o {folder}/out.npy",
+            for command in (f"{caches} kiln run {app['app']} {args} {way} -o {folder}/out.npy",
                             f"kiln diff {folder}/out.npy {expected} --tol {tolerance}"):
                 expect_status(command, execute(command, ROOT, build))
 

@@ -407,16 +407,15 @@ static void test_variants(void)
 #endif
 }
 
-/* The baseline of an object with wider targets loops over narrower vectors, if the program is large: same results. The
- * last target is chosen, so the baseline stands last. */
-static void test_narrow_variant(void)
+/* The baseline of an object with wider targets is compiled without optimizing: same results. The last target is chosen,
+ * so the baseline stands last. */
+static void test_baseline_variant(void)
 {
 #ifdef __x86_64__
     enum { LOOPS = 70, LANES = 16 };
     const Target         targets[] = { *target_find("x86-64-avx512"), *target_find("x86-64") };
     const CodegenOptions o         = { .targets = targets, .target_count = 2 };
     Lowered              l;
-    Emitted              out, error;
     lowered_begin(&l);
     Buffer *in = lowered_port(&l, "in", BUFFER_INPUT, KN_F32, (LOOPS + 2) * LANES),
            *to = lowered_port(&l, "to", BUFFER_OUTPUT, KN_F32, (LOOPS + 1) * LANES);
@@ -434,13 +433,8 @@ static void test_narrow_variant(void)
     l.p.body     = stmt_block(&l.arena, LOOPS, items);
     Evaluator ev = { .l = &l };
     execute(&ev, l.p.body);
-    CHECK(lowered_run(&l, &o, "narrow variant") == 0, "narrow variant");
-    CHECK(lowered_difference(&l, to) < 0, "narrow variant: other results");
-    CHECK(backend->emit(&l.p, &o, EMIT_LLVM, &out, &error) && strstr(out.bytes, "<4 x float>") &&
-              strstr(out.bytes, "<16 x float>"),
-          "one target has wide vectors, the other narrow ones");
-    backend->release(&out);
-    backend->release(&error);
+    CHECK(lowered_run(&l, &o, "baseline") == 0, "baseline");
+    CHECK(lowered_difference(&l, to) < 0, "baseline: other results");
     lowered_end(&l);
 #endif
 }
@@ -554,7 +548,7 @@ int main(void)
     test_no_memory();
     test_lets();
     test_variants();
-    test_narrow_variant();
+    test_baseline_variant();
     test_backends();
     test_target_facts();
     test_targets();

@@ -183,6 +183,13 @@ static void test_atomics(void)
     expect_ptx(ATOMIC("f32", SUB_FLOAT), "atom.global.add.f32|atom.shared.add.f32", "cas");
     expect_ptx(ATOMIC("u8", ADD_BYTE), "atom.global.cas.b32|atom.shared.cas.b32", "");
     expect_ptx(ATOMIC("i32", TIMES), "atom.global.cas.b32|atom.shared.cas.b32", "");
+    expect_ptx(KERNEL("8 1 1", PORTS "buffer own : f32 scratch component 0 rank 0 dense 0 in stack\n",
+                      "    gpu_thread t from 0 extent 8:\n"
+                      "      alloc f32 own[i64(8)]:\n"
+                      "        for i from 0 extent in.extent.0:\n"
+                      "          own[i64(i)] atomic = own[i64(i)] * in[i64(i)]\n"
+                      "        out[i64(0)], out[i64(t)] atomic = out[i64(0)] + own[i64(t)], out[i64(t)] + 1.0\n"),
+               "atom.global.add.f32|st.local.f32", "cas");
 }
 
 static void test_refusals(void)
@@ -192,8 +199,8 @@ static void test_refusals(void)
         "`curve` cannot be called on a device");
     expect_refusal(KERNEL("8 1 1", PORTS,
                           "    gpu_thread t from 0 extent 8:\n"
-                          "      out[i64(t)], out[i64(t + 8)] atomic = in[i64(t)], in[i64(t)]\n"),
-                   "updated together");
+                          "      out[i64(t)], out[i64(t + 8)] atomic = out[i64(t + 8)], in[i64(t)]\n"),
+                   "one depends on the other");
     expect_refusal(KERNEL("8 1 1", PORTS "buffer own : f32 scratch component 0 rank 0 dense 0 in stack\n",
                           "    gpu_thread t from 0 extent 8:\n"
                           "      alloc f32 own[i64(in.extent.0)]:\n"

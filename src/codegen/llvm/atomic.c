@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Atomic stores: an instruction where there is one, a loop of compare-and-exchange for other updates of one element, a
- * lock for several.
+ * lock for several; in a kernel one after the other.
  *
  * In a vector loop they are done lane by lane: every name that differs between the lanes is bound to its value in one
  * of them, and the statement made for that. */
@@ -172,10 +172,7 @@ static void gen_one_element(Gen *g, const Place *p)
 
 static void gen_locked(Gen *g, const Stmt *s)
 {
-    const int n = s->store.count;
-    if (g->kernel)
-        gen_fail(g, "`%s` and others are updated together, which no atomic instruction of a device does",
-                 s->store.places[0].buffer->name);
+    const int     n       = s->store.count;
     const Address first   = address_of(g, s->store.places[0].buffer, s->store.places[0].index, false);
     LLVMValueRef  args[2] = { g->f->rt, address_pointer(g, &first, 0) };
     here(g);
@@ -196,10 +193,52 @@ static void gen_locked(Gen *g, const Stmt *s)
     rt_call(g, "kn_rt_unlock", g->t.none, 2, args);
 }
 
+/* Does the value for one place depend on what is stored in another, apart from its own element? */
+static bool depends(Gen *g, const Expr *e, const Place *p, const Buffer *other)
+{
+    if (g->seen[e->id] == g->statement)
+        return false;
+    g->seen[e->id] = g->statement;
+    bool found     = e->op == EX_LOAD && e->u.buffer == other && !is_own_load(e, p);
+    for (uint32_t i = 0; !found && i < e->count; i++)
+        found = depends(g, e->args[i], p, other);
+    return found;
+}
+
+/* In a kernel there are no locks: elements that do not depend on each other are updated one by one. What only its
+ * thread can reach is stored as anything else. */
+static void gen_one_by_one(Gen *g, const Stmt *s)
+{
+    const Place *places = s->store.places;
+    for (int i = 0; i < s->store.count; i++)
+        for (int k = 0; k < s->store.count; k++) {
+            statement_begin(g);
+            if (i != k && depends(g, places[i].value, &places[i], places[k].buffer))
+                gen_fail(g,
+                         "the kernel `%s` updates `%s` and `%s` atomically, and one depends on the other: a device "
+                         "exchanges one element at a time",
+                         g->kernel->stmt->kernel.name, places[i].buffer->name, places[k].buffer->name);
+        }
+    for (int i = 0; i < s->store.count; i++) {
+        statement_begin(g);
+        if (g->f->buffers[places[i].buffer->id].own) {
+            const ShapedValue v = gen_expr(g, places[i].value);
+            const Address     a = address_of(g, places[i].buffer, places[i].index, false);
+            gen_store_lanes(g, &a, v, false);
+        } else {
+            gen_one_element(g, &places[i]);
+        }
+    }
+}
+
 void gen_atomic(Gen *g, const Stmt *s)
 {
     if (g->lanes) {
         gen_lane_by_lane(g, s, gen_atomic);
+        return;
+    }
+    if (g->kernel) {
+        gen_one_by_one(g, s);
         return;
     }
     statement_begin(g);

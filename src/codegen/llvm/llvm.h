@@ -80,6 +80,7 @@ typedef struct BufferState {
     int64_t      elements; /* of scratch, where that is a number; else 0 */
     bool         tile;     /* scratch of this function so small that it can be kept in registers */
     bool         constant; /* in a kernel: nothing writes it as long as the kernel runs */
+    bool         own;      /* in a kernel: each thread has one */
     uint32_t     writes;   /* statements so far that store to it */
 } BufferState;
 

@@ -184,7 +184,8 @@ void gen_kernel_scratch(Gen *g, const Stmt *s)
     scope_push(g, NULL);
     *state = (BufferState){ .base  = b->memory == MEMORY_SHARED ? shared_array(g, b, type) : thread_array(g, b, type),
                             .level = g->f->base,
-                            .elements = n };
+                            .elements = n,
+                            .own      = b->memory != MEMORY_SHARED };
     gen_stmt(g, s->alloc.body);
     *state = (BufferState){ 0 };
     scope_pop(g);
