@@ -211,6 +211,9 @@ KN_API kn_status kn_build(kn_pipeline *p, const char *path, const kn_options *op
 
 /* The targets there are; NULL for an index out of range. */
 KN_API const char *kn_target_name(int index);
+/* The kind of device on which code for that target runs kernels, a kn_device_kind; 0: on none, or there is no such
+ * target. */
+KN_API int kn_target_device(const char *target);
 
 /* The passes of the compiler, in order: the name and what it does. */
 KN_API kn_pass kn_pass_get(int index);

@@ -97,6 +97,12 @@ const char *kn_target_name(int index)
     return index >= 0 && index < target_count ? target_table[index].name : NULL;
 }
 
+int kn_target_device(const char *name)
+{
+    const Target *target = target_find(name);
+    return target ? (int)target->device : 0;
+}
+
 kn_pass kn_pass_get(int index)
 {
     const LowerPassList *list = &lower_pass_lists[PASSES_CPU];

@@ -71,6 +71,8 @@ static int read_settings(Cli *cli, Bench *bench)
     bench->how    = (Protocol){ .seconds = 1 };
     int status    = compile_options(cli, &bench->options);
     if (status == DONE)
+        status = device_of_target(bench->options.target, &bench->how.device);
+    if (status == DONE)
         status = read_threads(cli, bench);
     if (status == DONE)
         status = read_number(cli, OPTION_SECONDS, 0, 3600, &bench->how.seconds);
@@ -341,7 +343,8 @@ static int take_turns(Cli *cli, Bench *bench, const Bindings *b)
     progress_next(&bench->progress, "measuring", b->program.path);
     for (int i = 0; i < turns && status == DONE; i++) {
         progress_count(&bench->progress, i, turns);
-        status = contender_turn(cli, &bench->at[i % bench->count], b, bench->how.seconds / rounds, least);
+        status =
+            contender_turn(cli, &bench->at[i % bench->count], b, bench->how.device, bench->how.seconds / rounds, least);
     }
     progress_end(&bench->progress);
     return status;
@@ -357,17 +360,32 @@ static int check_agreement(const Bench *bench, const Bindings *b)
     return status;
 }
 
+/* The table, and with a device its kernels. */
+static int print_table(Cli *cli, const Bench *bench, const Bindings *b)
+{
+    int status = DONE;
+    bench_table(cli, b, bench->at, bench->count, &bench->how);
+    for (int i = 0; i < bench->count && bench->how.device && status == DONE; i++)
+        status = contender_kernels(cli, &bench->at[i], b, bench->how.device);
+    return status;
+}
+
 static int measure(Cli *cli, Bench *bench, const Bindings *b)
 {
     kn_buffer *reference = cli_alloc(cli, sizeof *reference * (size_t)(b->count + 1));
     const int  left_out  = prepare(cli, bench, b, reference);
-    const int  status    = bench->count ? take_turns(cli, bench, b) : FAILED;
+    int        status    = bench->count ? DONE : FAILED;
+    if (status == DONE && bench->how.device)
+        status = bindings_to_device(b, bench->how.device);
+    if (status == DONE)
+        status = take_turns(cli, bench, b);
+    if (status == DONE && option_given(cli, OPTION_JSON))
+        bench_json(cli, b, bench->at, bench->count);
+    else if (status == DONE)
+        status = print_table(cli, bench, b);
+    bindings_from_device(b);
     if (status != DONE)
         return status;
-    if (option_given(cli, OPTION_JSON))
-        bench_json(cli, b, bench->at, bench->count);
-    else
-        bench_table(cli, b, bench->at, bench->count, &bench->how);
     fflush(stdout);
     const int agreement = check_agreement(bench, b);
     return left_out != DONE ? left_out : agreement;

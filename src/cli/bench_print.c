@@ -74,6 +74,29 @@ static const char *allowed_cpus(Cli *cli)
     return list;
 }
 
+/* Bytes of all inputs and outputs. */
+static double compulsory_bytes(const Bindings *b)
+{
+    double all = 0;
+    for (int i = 0; i < b->count; i++) {
+        double bytes = b->at[i].port.kind == KN_PARAM ? 0 : (double)kn_type_size(b->at[i].buffer.type);
+        for (int d = 0; bytes > 0 && d < b->at[i].buffer.rank; d++)
+            bytes *= b->at[i].buffer.dim[d].extent;
+        all += bytes;
+    }
+    return all;
+}
+
+/* How fast the device copies, beside the table's last but one column. */
+static void print_copy(kn_device *device)
+{
+    kn_device_speed speed;
+    if (kn_device_measure(device, &speed) == KN_OK)
+        printf("on %s, data in its memory; ms are of a run that is waited for, batched ms of many that are waited for "
+               "together; GB/s are of all inputs and outputs once, a copy has %.0f\n",
+               kn_device_describe(device)->name, speed.inside * 1e-9);
+}
+
 void bench_table(Cli *cli, const Bindings *b, const Contender *c, int count, const Protocol *how)
 {
     int width = (int)strlen("schedule"), fewest = c[0].runs;
@@ -82,7 +105,8 @@ void bench_table(Cli *cli, const Bindings *b, const Contender *c, int count, con
         fewest = c[i].runs < fewest ? c[i].runs : fewest;
     }
     print_heading(cli, b);
-    printf("%-*s  threads    min ms    median  spread   speed  compile ms  peak MB  result\n", width, "schedule");
+    printf("%-*s  threads    min ms    median  spread   speed  compile ms  peak MB%s  result\n", width, "schedule",
+           how->device ? "  batched ms     GB/s" : "");
     double reference = 0; /* the time of the first schedule with as many threads */
     for (int i = 0; i < count; i++) {
         const Times t = summarize(cli, &c[i]);
@@ -92,11 +116,15 @@ void bench_table(Cli *cli, const Bindings *b, const Contender *c, int count, con
             snprintf(peak, sizeof peak, "%.1f", (double)c[i].peak_kb / 1024);
         printf("%-*s  %7d  %8.3f  %8.3f  %4.0f %%  %5.2fx  %10.1f  %7s", width, c[i].name, c[i].threads, t.min,
                t.median, 100 * t.spread, reference / t.min, c[i].compile_ms, peak);
+        if (how->device)
+            printf("  %10.4f  %7.1f", c[i].batched_ms, compulsory_bytes(b) / c[i].batched_ms * 1e-6);
         if (count > 1)
             print_result(&c[i], i == 0);
         else
             putchar('\n');
     }
+    if (how->device)
+        print_copy(how->device);
     printf("%d runs or more each, %g s in %d turn%s; not bound to CPUs, may use %s; spread is from the 10th to the "
            "90th percentile\n\n",
            fewest, how->seconds, how->rounds, how->rounds == 1 ? "" : "s", allowed_cpus(cli));
@@ -140,6 +168,8 @@ void bench_json(Cli *cli, const Bindings *b, const Contender *c, int count)
         print_number("min_ms", t.min);
         print_number("median_ms", t.median);
         print_number("compile_ms", c[i].compile_ms);
+        if (c[i].batched_ms > 0)
+            print_number("batched_ms", c[i].batched_ms);
         if (c[i].peak_kb >= 0)
             printf(", \"peak_kb\": %" PRId64, c[i].peak_kb);
         else

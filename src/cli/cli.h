@@ -311,7 +311,8 @@ typedef struct Contender {
     Bindings    own; /* the program, parsed in that context */
     kn_module  *module;
     double      compile_ms;
-    double     *ms; /* of each run but the first */
+    double     *ms;         /* of each run but the first */
+    double      batched_ms; /* of a run on a device, of many that are waited for together: the shortest */
     int         runs, room;
     int64_t     peak_kb;    /* -1: not known */
     double      difference; /* from the reference, the largest */
@@ -325,8 +326,11 @@ int contender_open(Cli *cli, const kn_options *options, const Bindings *b, Conte
 /* The first run, which is not timed: measures memory, and compares the outputs in `b` with the reference, one buffer
  * per port. The first contender, when `reference` has no data, fills the reference. */
 int contender_try(Cli *cli, Contender *c, const Bindings *b, kn_buffer *reference);
-/* Runs for so many seconds, and at least so many times. */
-int  contender_turn(Cli *cli, Contender *c, const Bindings *b, double seconds, int least);
+/* Runs for so many seconds, and at least so many times. With a device its kernels are waited for: half of the time
+ * after each run, half of it after many. */
+int contender_turn(Cli *cli, Contender *c, const Bindings *b, kn_device *device, double seconds, int least);
+/* Runs a few times and prints the time of each kernel. */
+int  contender_kernels(Cli *cli, const Contender *c, const Bindings *b, kn_device *device);
 void contender_close(Contender *c);
 
 /* ---- finalists.c ---- */
@@ -341,13 +345,22 @@ int bindings_make_up(Cli *cli, Bindings *b);
 
 /* How a comparison was made, for people. */
 typedef struct Protocol {
-    double seconds;
-    int    rounds;
+    double     seconds;
+    int        rounds;
+    kn_device *device; /* that runs the kernels, with inputs and outputs in its memory; NULL: none */
 } Protocol;
 
 void bench_table(Cli *cli, const Bindings *b, const Contender *c, int count, const Protocol *how);
 /* One line of JSON for each. */
 void bench_json(Cli *cli, const Bindings *b, const Contender *c, int count);
+
+/* ---- devices.c ---- */
+
+/* The device on which code for the target runs kernels; NULL for none. */
+int device_of_target(const char *target, kn_device **device);
+/* Inputs are copied to the device, outputs get memory there; and all of it is freed. */
+int  bindings_to_device(const Bindings *b, kn_device *device);
+void bindings_from_device(const Bindings *b);
 
 /* ---- the subcommands ---- */
 

@@ -1,11 +1,39 @@
 /* SPDX-License-Identifier: MIT */
-/* kiln devices: what pipelines for a GPU can run on, and how fast it copies. */
+/* Devices: data on them, for kiln bench; and kiln devices, which tells what there is and how fast it copies. */
 #include "cli.h"
 
 static const struct {
     kn_device_kind kind;
     const char    *name; /* as in the runtime's messages */
 } kinds[] = { { KN_DEVICE_CUDA, "CUDA" }, { KN_DEVICE_OPENCL, "OpenCL" } };
+
+int device_of_target(const char *target, kn_device **device)
+{
+    const kn_device_kind kind = (kn_device_kind)kn_target_device(target);
+    *device                   = kind ? kn_device_default(kind) : NULL;
+    return kind && !*device ? failed("%s", kn_rt_last_error()) : DONE;
+}
+
+int bindings_to_device(const Bindings *b, kn_device *device)
+{
+    for (int i = 0; i < b->count; i++) {
+        kn_buffer *buffer = &b->at[i].buffer;
+        if (b->at[i].port.kind == KN_PARAM)
+            continue;
+        const kn_status status = b->at[i].port.kind == KN_OUTPUT ? kn_buffer_alloc_device(buffer, device)
+                                                                 : kn_copy_to_device(device, buffer);
+        if (status != KN_OK)
+            return failed("%s: %s", b->at[i].port.name, kn_rt_last_error());
+    }
+    return DONE;
+}
+
+void bindings_from_device(const Bindings *b)
+{
+    for (int i = 0; i < b->count; i++)
+        if (b->at[i].port.kind != KN_PARAM)
+            kn_buffer_free_device(&b->at[i].buffer);
+}
 
 static double gigabytes(uint64_t bytes)
 {

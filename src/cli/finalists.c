@@ -76,7 +76,7 @@ static int take_turns(Cli *cli, Finalists *f, const Bindings *b, double seconds)
     progress_next(&f->progress, "measuring", b->program.path);
     for (int i = 0; i < turns && status == DONE; i++) {
         progress_count(&f->progress, i, turns);
-        status = contender_turn(cli, &f->at[i % f->count], b, seconds / turns, 1);
+        status = contender_turn(cli, &f->at[i % f->count], b, NULL, seconds / turns, 1);
     }
     progress_end(&f->progress);
     return status;

@@ -101,6 +101,9 @@ const Command command_table[COMMAND_COUNT] = {
                        "beside the program, which has one on each line; lines that begin with // are remarks. "
                        "Without a program, all "
                        "apps that have a schedule are measured.\n\n"
+                       "With a --target that runs kernels, inputs and outputs are in the memory of its device. Times "
+                       "are of a run that is waited for; batched times of many that are waited for together. Below "
+                       "the table stands each kernel.\n\n"
                        "Memory is the growth of the process during the first run. Nothing is taken from the cache of "
                        "compiled code. "
                        "Threads are not bound to CPUs: taskset does that.",

@@ -223,16 +223,76 @@ static bool keep_time(Contender *c, double ms)
     return true;
 }
 
-int contender_turn(Cli *cli, Contender *c, const Bindings *b, double seconds, int least)
+/* On a device: what earlier runs wrote is of no use any more, whichever side it is on. */
+static void forget_outputs(const Bindings *b)
 {
-    const double end = now() + seconds;
+    for (int i = 0; i < b->count; i++)
+        if (b->at[i].port.kind == KN_OUTPUT)
+            b->at[i].buffer.flags = 0;
+}
+
+static int wait_for(kn_device *device)
+{
+    return !device || kn_device_sync(device) == KN_OK ? DONE : failed("%s", kn_rt_last_error());
+}
+
+/* Many runs that are waited for together: some that fill the time, after a time for one. */
+static int measure_batch(Cli *cli, Contender *c, const Bindings *b, kn_device *device, double seconds)
+{
+    enum { MOST_RUNS = 100 };
+    const double one    = c->ms[c->runs - 1] * 1e-3;
+    const int    runs   = one * MOST_RUNS < seconds ? MOST_RUNS : 1 + (int)(seconds / one);
+    const double begin  = now();
+    int          status = DONE;
+    for (int i = 0; i < runs && status == DONE; i++)
+        status = run(cli, c, b, false);
+    if (status == DONE)
+        status = wait_for(device);
+    const double ms = 1e3 * (now() - begin) / runs;
+    c->batched_ms   = c->batched_ms > 0 && c->batched_ms < ms ? c->batched_ms : ms;
+    return status;
+}
+
+int contender_turn(Cli *cli, Contender *c, const Bindings *b, kn_device *device, double seconds, int least)
+{
+    const double each = device ? seconds / 2 : seconds, end = now() + each;
+    forget_outputs(b);
     for (double begin = now(), after; least > 0 || begin < end; begin = after, least--) {
-        const int status = run(cli, c, b, false);
-        after            = now();
+        int status = run(cli, c, b, false);
+        if (status == DONE)
+            status = wait_for(device);
+        after = now();
         if (status != DONE)
             return status;
         if (!keep_time(c, 1e3 * (after - begin)))
             return failed("out of memory");
     }
-    return DONE;
+    return device ? measure_batch(cli, c, b, device, each) : DONE;
+}
+
+int contender_kernels(Cli *cli, const Contender *c, const Bindings *b, kn_device *device)
+{
+    enum { RUNS = 5 };
+    kn_kernel_profile k;
+    double            all    = 0;
+    int               status = DONE;
+    forget_outputs(b);
+    kn_device_set_profile(device, true);
+    for (int i = 0; i < RUNS && status == DONE; i++)
+        status = run(cli, c, b, false);
+    for (int i = 0; kn_device_profile_get(device, i, &k); i++)
+        all += k.seconds;
+    printf("kernels of %s, %.3f ms of a run:\n", c->name, 1e3 * all / RUNS);
+    for (int i = 0; status == DONE && kn_device_profile_get(device, i, &k); i++) {
+        printf("%10.3f ms  %5.1f %%  %s: ", 1e3 * k.seconds / RUNS, 100 * k.seconds / all, k.kernel);
+        if (k.launches != RUNS)
+            printf("%.1f launches, ", (double)k.launches / RUNS);
+        printf("%lld blocks of %d threads", (long long)k.blocks, (int)k.threads);
+        if (k.registers)
+            printf(", %d at once on a multiprocessor, %d registers, %d bytes spilled, %d bytes shared",
+                   (int)k.resident_blocks, (int)k.registers, (int)k.spilled_bytes, (int)k.shared_bytes);
+        putchar('\n');
+    }
+    kn_device_set_profile(device, false);
+    return status;
 }

@@ -101,6 +101,8 @@ static void test_module(kn_device *d)
 
 int main(void)
 {
+    CHECK(kn_target_device("cuda") == KN_DEVICE_CUDA && kn_target_device("opencl") == KN_DEVICE_OPENCL, "devices");
+    CHECK(!kn_target_device(NULL) && !kn_target_device("x86-64") && !kn_target_device("toaster"), "no devices");
     const int count = kn_device_count(KN_DEVICE_OPENCL);
     CHECK(count >= 0, "%d devices", count);
     if (count == 0) {
