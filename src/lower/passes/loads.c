@@ -29,7 +29,7 @@ typedef struct LoadPass {
 /* Is it a stride, as flattening names them? */
 static bool is_stride(const Expr *e)
 {
-    const char *end = e->op == EX_VAR ? strrchr(e->u.name, '.') : NULL;
+    const char *end = e->op == EX_VAR && e->type == KN_I64 ? strrchr(e->u.name, '.') : NULL;
     return end && !strcmp(end, ".stride");
 }
 
