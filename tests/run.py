@@ -158,13 +158,13 @@ def program_tests():
 
 def fuzz_tests():
     fuzz = f"{ROOT}/tests/fuzz"
-    commands = {"fuzz: fresh programs": "fuzz-programs 0 2000 40",
-                "fuzz: fresh graphs": "fuzz-graphs 0 2000 20",
+    commands = {"fuzz: fresh programs": "fuzz-programs 0 2000 25",
+                "fuzz: fresh graphs": "fuzz-graphs 0 2000 10",
                 "fuzz: regressions": f"fuzz-programs {fuzz}/regressions/*.kiln",
-                "fuzz: fresh schedules": "fuzz-schedules 0 400 60",
+                "fuzz: fresh schedules": "fuzz-schedules 0 400 40",
                 "fuzz: fresh schedules for GPUs": "fuzz-schedules --gpu 0 400 20",
                 "fuzz: schedules for GPUs that failed once": f"fuzz-schedules --gpu {fuzz}/gpu/*.kiln",
-                "fuzz: fresh schedules as C": "fuzz-c 0 100 40",
+                "fuzz: fresh schedules as C": "fuzz-c 0 100 25",
                 "fuzz: regressions as C": f"fuzz-c {fuzz}/regressions/c_*.kiln",
                 "fuzz: schedules of regressions": f"fuzz-schedules {fuzz}/regressions/*.kiln",
                 "fuzz: corpus of parse": f"replay-parse {fuzz}/parse/*",

@@ -277,7 +277,7 @@ static const char *usage(Elab *el, const DirectiveInfo *info)
     static const char *const words[128] = {
         ['v'] = "loop",     ['n'] = "new loop",   ['d'] = "argument",
         ['i'] = "factor",   ['e'] = "expression", ['c'] = "condition",
-        ['f'] = "function", ['l'] = "its loop",   ['m'] = "stack, heap or register"
+        ['f'] = "function", ['l'] = "its loop",   ['m'] = "stack, heap, register …"
     };
     Text t;
     text_init(&t, el->arena);
