@@ -47,7 +47,7 @@ enum { MOST_SECONDS = 20 /* of a processor */, MOST_WAIT = 180 /* by the clock: 
 
 /* Schedules in 1000 that may take too long, and cases in 100 that may ask for more of an input than the interpreter:
  * more are a failure. */
-enum { MOST_SLOW = 2, MOST_ASKING = 4 };
+enum { MOST_SLOW = 2, MOST_ASKING = 6 };
 
 /* Runs of compiled code, and calls that had to be interpreted. */
 typedef struct Use {
