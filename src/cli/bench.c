@@ -205,24 +205,24 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* Is it NAME.TARGET.sched? What runs here is for the host. */
-static bool is_of_target(const char *path)
+/* The target of NAME.TARGET.sched; NULL: the file names none. */
+static const char *target_of_file(const char *path)
 {
     for (int i = 0; kn_target_name(i); i++) {
         const char  *target = kn_target_name(i);
         const size_t all = strlen(path), end = strlen(target) + strlen(".sched");
         if (all > end && path[all - end - 1] == '.' && !strncmp(path + all - end, target, strlen(target)))
-            return strcmp(target, "host") != 0;
+            return target;
     }
-    return false;
+    return NULL;
 }
 
-/* NAME.sched and NAME.*.sched beside NAME.kiln. */
+/* NAME.sched and NAME.*.sched beside NAME.kiln. With a device those that are for one, else those that are for none. */
 static void add_schedule_files(Cli *cli, Bench *bench, const glob_t *found)
 {
     for (size_t i = 0; i < found->gl_pathc; i++) {
-        const char *path = join(cli, found->gl_pathv[i], "");
-        if (!is_of_target(path))
+        const char *path = join(cli, found->gl_pathv[i], ""), *target = target_of_file(path);
+        if (!(target && kn_target_device(target)) == !kn_target_device(bench->options.target))
             add_contender(bench, base_name(path), path, NULL);
     }
 }

@@ -122,7 +122,8 @@ static const char *port_name(WidePass *p, const Buffer *b, const char *what, int
     return intern(p->lw->cx, arena_printf(p->lw->arena, "%s.%s.%d", b->name, what, dim));
 }
 
-/* `whole` must be a multiple of the width, and `name` is rest + sign * (whole / width) * width from now on. */
+/* `whole` must be a multiple of the width. In place of `name` stands (whole / width) * width from now on or, with a
+ * `rest`, rest - (whole / width) * width. */
 static void assume(Aligned *a, const char *name, const Expr *whole, const Expr *rest)
 {
     WidePass     *p     = a->p;
