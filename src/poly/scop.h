@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* The model of a region: what is executed, in which order, what it reads and writes, and what depends on what.
+ *
+ * Takes   a Region.
+ * Gives   isl sets and relations over statement instances S[i, j…]; a message with a place where the region is not
+ * affine. From    Zhao and Cohen 2019, section 2; flow by isl's dataflow analysis. */
+#ifndef KILN_POLY_SCOP_H
+#define KILN_POLY_SCOP_H
+
+#include "poly/region.h"
+
+#include <isl/ctx.h>
+#include <isl/id.h>
+#include <isl/map.h>
+#include <isl/schedule.h>
+#include <isl/set.h>
+#include <isl/union_map.h>
+#include <isl/union_set.h>
+
+typedef struct Access {
+    const CExpr   *expr;  /* the INDEX or NAME node */
+    const CSymbol *array; /* a scalar is an array without dimensions */
+    bool           write;
+    isl_map       *relation; /* S[i…] -> array[…], within the statement's domain */
+} Access;
+
+/* An assignment. Its instances are over the loops around it, the outermost first. */
+typedef struct Statement {
+    const char     *name; /* "S0", "S1" … in the order of the text */
+    const CStmt    *assign;
+    int             depth;
+    const CSymbol **iterators;
+    isl_set        *domain;
+    VEC(Access) accesses; /* reads in the order of the text, the write last */
+} Statement;
+
+typedef struct Scop {
+    Arena        *arena;
+    isl_ctx      *isl;
+    const Region *region;
+    VEC(const CSymbol *) parameters; /* integers that the region does not write */
+    isl_set *context;                /* what is known of them */
+    VEC(Statement) statements;
+    isl_union_set *domain;
+    isl_union_map *reads, *writes;
+    isl_schedule  *schedule; /* the order of the text */
+    /* source instance -> sink instance */
+    isl_union_map *flow, *anti, *output;
+    isl_union_map *live_in;  /* reads of what no instance has written: instance -> element */
+    isl_union_map *live_out; /* last writes: instance -> element; of local symbols there are none */
+} Scop;
+
+#endif
