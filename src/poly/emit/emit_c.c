@@ -4,283 +4,13 @@
  * Takes   a Tiled whose schedule has marks (poly/tiled.h).
  * Gives   a block of C that stands where the region stood.
  * Holds   the loops execute the instances of the schedule in its order. Bounds are names outside of the loop, so that a
- *         compiler sees a counted loop; what is declared parallel or vector is what the marks say.
+ *         compiler sees a counted loop. They are computed in long.
  * From    Grosser, Verdoolaege, Cohen 2015: loops from schedule trees, by isl. */
-#include "poly/emit/emit.h"
+#include "poly/emit/writer.h"
 
-#include "base/map.h"
-
-#include <isl/aff.h>
-#include <isl/ast.h>
-#include <isl/ast_build.h>
-#include <isl/space.h>
-#include <isl/val.h>
 #include <string.h>
 
 enum { INDENT = 2, MOST_BOUND = 24 /* a bound with a longer text gets a name */ };
-
-/* An instance of a statement in the loops: what isl says of it when it makes the loops. */
-typedef struct Instance {
-    const TiledStatement *statement;
-    isl_ast_expr        **iterators; /* of the source's statement; of a copy: the element's coordinates */
-    isl_ast_expr       ***scratch;   /* by access: subscripts of scratch, or NULL */
-    int                   count, access_count;
-} Instance;
-
-typedef struct Writer {
-    const Tiled *tiled;
-    Arena       *arena;
-    Text        *out;
-    int          indent;
-    bool         failed;
-    bool         parallel, vector; /* marks above the next loop */
-    bool         in_parallel;
-    bool         uses_min, uses_max, uses_floor;
-    const Instance *instance;
-    VEC(Instance *) instances;
-    VEC(const char *) hidden; /* isl's name of a loop variable, its name in the text; pairs */
-} Writer;
-
-/* ---- What isl is asked for each statement in the loops ---- */
-
-static const TiledStatement *statement_named(const Tiled *t, const char *name)
-{
-    for (size_t i = 0; i < t->statements.count; i++)
-        if (!strcmp(t->statements.at[i].name, name))
-            return &t->statements.at[i];
-    return NULL;
-}
-
-static isl_ast_expr **ast_exprs(Writer *w, isl_ast_build *build, isl_pw_multi_aff *values, int *count)
-{
-    *count               = (int)isl_pw_multi_aff_dim(values, isl_dim_out);
-    isl_ast_expr **exprs = ARENA_ARRAY(w->arena, isl_ast_expr *, (size_t)(*count > 0 ? *count : 1));
-    for (int i = 0; i < *count; i++) {
-        exprs[i] = isl_ast_build_expr_from_pw_aff(build, isl_pw_multi_aff_get_pw_aff(values, i));
-        w->failed |= !exprs[i];
-    }
-    isl_pw_multi_aff_free(values);
-    return exprs;
-}
-
-/* Instance -> subscripts of scratch: element - offset(tile), counted modulo the fold where there is one. */
-static isl_pw_multi_aff *scratch_subscripts(const TiledStatement *s, const Scratch *scratch, isl_pw_multi_aff *element)
-{
-    const int      tile_dims = (int)isl_multi_aff_dim(scratch->offset, isl_dim_in);
-    isl_space     *space     = isl_space_domain(isl_map_get_space(s->executes));
-    isl_multi_aff *tile      = isl_multi_aff_identity_on_domain_space(space);
-    const int      dims      = (int)isl_multi_aff_dim(tile, isl_dim_out);
-    tile                     = isl_multi_aff_reset_tuple_id(tile, isl_dim_out);
-    tile                     = isl_multi_aff_drop_dims(tile, isl_dim_out, (unsigned)tile_dims, (unsigned)(dims - tile_dims));
-    isl_multi_aff    *first  = isl_multi_aff_pullback_multi_aff(isl_multi_aff_copy(scratch->offset), tile);
-    isl_pw_multi_aff *at     = isl_pw_multi_aff_sub(element, isl_pw_multi_aff_from_multi_aff(first));
-    for (int d = 0; d < scratch->rank; d++)
-        if (scratch->fold[d]) {
-            isl_pw_aff *along = isl_pw_multi_aff_get_pw_aff(at, d);
-            along = isl_pw_aff_mod_val(along, isl_val_int_from_si(isl_pw_aff_get_ctx(along), scratch->fold[d]));
-            at    = isl_pw_multi_aff_set_pw_aff(at, (unsigned)d, along);
-        }
-    return at;
-}
-
-static isl_ast_node *note_instance(isl_ast_node *node, isl_ast_build *build, void *user)
-{
-    Writer       *w     = user;
-    isl_map      *order = isl_map_from_union_map(isl_ast_build_get_schedule(build));
-    const TiledStatement *s =
-        order ? statement_named(w->tiled, isl_map_get_tuple_name(order, isl_dim_in)) : NULL;
-    if (!s) {
-        isl_map_free(order);
-        w->failed = true;
-        return node;
-    }
-    /* loop variables -> instance -> iterators of the source */
-    isl_pw_multi_aff *instance = isl_pw_multi_aff_from_map(isl_map_reverse(order));
-    isl_pw_multi_aff *executes = isl_pw_multi_aff_from_map(isl_map_copy(s->executes));
-    Instance         *n        = ARENA_NEW(w->arena, Instance);
-    n->statement               = s;
-    n->iterators               = ast_exprs(w, build,
-                                           isl_pw_multi_aff_coalesce(isl_pw_multi_aff_pullback_pw_multi_aff(
-                                               isl_pw_multi_aff_copy(executes), isl_pw_multi_aff_copy(instance))),
-                                           &n->count);
-    n->access_count            = s->source ? (int)s->accesses.count : 1;
-    n->scratch                 = ARENA_ARRAY(w->arena, isl_ast_expr **, (size_t)(n->access_count ? n->access_count : 1));
-    for (int i = 0; i < n->access_count; i++) {
-        const Scratch *scratch = s->source ? s->accesses.at[i].scratch : s->copied;
-        n->scratch[i]          = NULL;
-        if (!scratch)
-            continue;
-        isl_pw_multi_aff *element = isl_pw_multi_aff_copy(executes);
-        if (s->source)
-            element = isl_pw_multi_aff_pullback_pw_multi_aff(
-                isl_pw_multi_aff_from_map(isl_map_copy(s->accesses.at[i].access->relation)), element);
-        isl_pw_multi_aff *at = isl_pw_multi_aff_pullback_pw_multi_aff(scratch_subscripts(s, scratch, element),
-                                                                      isl_pw_multi_aff_copy(instance));
-        int               rank;
-        n->scratch[i] = ast_exprs(w, build, isl_pw_multi_aff_coalesce(at), &rank);
-    }
-    isl_pw_multi_aff_free(instance);
-    isl_pw_multi_aff_free(executes);
-    vec_push(w->arena, &w->instances, n);
-    isl_id *id = isl_id_alloc(isl_ast_node_get_ctx(node), "instance", n);
-    return isl_ast_node_set_annotation(node, id);
-}
-
-static void free_instances(Writer *w)
-{
-    for (size_t i = 0; i < w->instances.count; i++) {
-        Instance *n = w->instances.at[i];
-        for (int k = 0; k < n->count; k++)
-            isl_ast_expr_free(n->iterators[k]);
-        for (int a = 0; a < n->access_count; a++) {
-            const Scratch *scratch = n->statement->source ? n->statement->accesses.at[a].scratch : n->statement->copied;
-            for (int d = 0; n->scratch[a] && d < scratch->rank; d++)
-                isl_ast_expr_free(n->scratch[a][d]);
-        }
-    }
-}
-
-/* ---- isl's expressions ---- */
-
-/* How tightly C's operator binds; 0: none such. */
-typedef struct AstOp {
-    const char *text;
-    int         binding;
-} AstOp;
-
-static const AstOp *ast_op(enum isl_ast_expr_op_type type)
-{
-    static const AstOp add = { " + ", 10 }, sub = { " - ", 10 }, mul = { " * ", 11 }, div = { " / ", 11 },
-                       rem = { " % ", 11 }, lt = { " < ", 8 }, le = { " <= ", 8 }, gt = { " > ", 8 }, ge = { " >= ", 8 },
-                       eq = { " == ", 7 }, and = { " && ", 3 }, or = { " || ", 2 };
-    switch (type) {
-    case isl_ast_expr_op_add: return &add;
-    case isl_ast_expr_op_sub: return &sub;
-    case isl_ast_expr_op_mul: return &mul;
-    case isl_ast_expr_op_div:    /* exact */
-    case isl_ast_expr_op_pdiv_q: /* of what is not negative */
-        return &div;
-    case isl_ast_expr_op_pdiv_r:
-    case isl_ast_expr_op_zdiv_r: return &rem;
-    case isl_ast_expr_op_lt: return &lt;
-    case isl_ast_expr_op_le: return &le;
-    case isl_ast_expr_op_gt: return &gt;
-    case isl_ast_expr_op_ge: return &ge;
-    case isl_ast_expr_op_eq: return &eq;
-    case isl_ast_expr_op_and:
-    case isl_ast_expr_op_and_then: return &and;
-    case isl_ast_expr_op_or:
-    case isl_ast_expr_op_or_else: return &or;
-    default: return NULL;
-    }
-}
-
-static const char *shown_name(const Writer *w, const char *name)
-{
-    for (size_t i = w->hidden.count; i >= 2; i -= 2)
-        if (!strcmp(w->hidden.at[i - 2], name))
-            return w->hidden.at[i - 1];
-    return name;
-}
-
-static void ast_text(Writer *w, Text *out, isl_ast_expr *e, int around);
-
-static void ast_operand(Writer *w, Text *out, isl_ast_expr *e, int i, int around)
-{
-    isl_ast_expr *arg = isl_ast_expr_op_get_arg(e, i);
-    ast_text(w, out, arg, around);
-    isl_ast_expr_free(arg);
-}
-
-/* min(a, b, c): MACRO(a, MACRO(b, c)) */
-static void ast_nested(Writer *w, Text *out, isl_ast_expr *e, const char *macro)
-{
-    const int n = (int)isl_ast_expr_op_get_n_arg(e);
-    for (int i = 0; i < n; i++) {
-        text_printf(out, i + 1 < n ? "%s%s(" : "%s", i ? ", " : "", macro);
-        ast_operand(w, out, e, i, 0);
-    }
-    for (int i = 1; i < n; i++)
-        text_add(out, ")");
-}
-
-static void ast_operator(Writer *w, Text *out, isl_ast_expr *e, int around)
-{
-    const enum isl_ast_expr_op_type type = isl_ast_expr_op_get_type(e);
-    const AstOp                    *op   = ast_op(type);
-    if (op) {
-        const bool paren = op->binding < around || (around == 3 && op->binding == 2);
-        text_add(out, paren ? "(" : "");
-        ast_operand(w, out, e, 0, op->binding);
-        text_add(out, op->text);
-        ast_operand(w, out, e, 1, op->binding + 1);
-        text_add(out, paren ? ")" : "");
-        return;
-    }
-    switch (type) {
-    case isl_ast_expr_op_minus:
-        text_add(out, around > 10 ? "(-" : "-");
-        ast_operand(w, out, e, 0, 12);
-        text_add(out, around > 10 ? ")" : "");
-        return;
-    case isl_ast_expr_op_min:
-        w->uses_min = true;
-        ast_nested(w, out, e, "KN_MIN");
-        return;
-    case isl_ast_expr_op_max:
-        w->uses_max = true;
-        ast_nested(w, out, e, "KN_MAX");
-        return;
-    case isl_ast_expr_op_fdiv_q:
-        w->uses_floor = true;
-        text_add(out, "KN_FLOOR_DIV(");
-        ast_operand(w, out, e, 0, 0);
-        text_add(out, ", ");
-        ast_operand(w, out, e, 1, 0);
-        text_add(out, ")");
-        return;
-    case isl_ast_expr_op_cond:
-    case isl_ast_expr_op_select:
-        text_add(out, "(");
-        ast_operand(w, out, e, 0, 2);
-        text_add(out, " ? ");
-        ast_operand(w, out, e, 1, 2);
-        text_add(out, " : ");
-        ast_operand(w, out, e, 2, 2);
-        text_add(out, ")");
-        return;
-    default: w->failed = true; /* no other operator is made for these loops */
-    }
-}
-
-static void ast_text(Writer *w, Text *out, isl_ast_expr *e, int around)
-{
-    switch (isl_ast_expr_get_type(e)) {
-    case isl_ast_expr_int: {
-        isl_val   *v = isl_ast_expr_int_get_val(e);
-        const long n = isl_val_get_num_si(v);
-        text_printf(out, n < 0 && around > 10 ? "(%ld)" : "%ld", n);
-        isl_val_free(v);
-        return;
-    }
-    case isl_ast_expr_id: {
-        isl_id *id = isl_ast_expr_id_get_id(e);
-        text_add(out, shown_name(w, isl_id_get_name(id)));
-        isl_id_free(id);
-        return;
-    }
-    case isl_ast_expr_op: ast_operator(w, out, e, around); return;
-    default: w->failed = true;
-    }
-}
-
-static const char *ast_string(Writer *w, isl_ast_expr *e, int around)
-{
-    Text t;
-    text_init(&t, w->arena);
-    ast_text(w, &t, e, around);
-    return text_string(&t);
-}
 
 /* ---- Lines ---- */
 
@@ -344,9 +74,7 @@ static void copy_statement(Writer *w, const Instance *n)
 
 static void user_node(Writer *w, isl_ast_node *node)
 {
-    isl_id *id  = isl_ast_node_get_annotation(node);
-    w->instance = id ? isl_id_get_user(id) : NULL;
-    isl_id_free(id);
+    w->instance = instance_of(node);
     if (!w->instance) {
         w->failed = true;
         return;
@@ -379,9 +107,7 @@ static isl_bool note_name(isl_ast_node *node, void *user)
     Naming *naming = user;
     if (isl_ast_node_get_type(node) != isl_ast_node_user)
         return isl_bool_true;
-    isl_id         *id = isl_ast_node_get_annotation(node);
-    const Instance *n  = id ? isl_id_get_user(id) : NULL;
-    isl_id_free(id);
+    const Instance *n = instance_of(node);
     for (int k = 0; n && n->statement->source && k < n->count; k++) {
         if (isl_ast_expr_get_type(n->iterators[k]) != isl_ast_expr_id)
             continue;
@@ -398,8 +124,8 @@ static isl_bool note_name(isl_ast_node *node, void *user)
 
 static bool name_taken(const Writer *w, const char *name)
 {
-    for (size_t i = 0; i < w->hidden.count; i += 2)
-        if (!strcmp(w->hidden.at[i + 1], name))
+    for (size_t i = 0; i < w->names.count; i++)
+        if (!strcmp(w->names.at[i].text, name))
             return true;
     return false;
 }
@@ -414,55 +140,87 @@ static const char *bound(Writer *w, isl_ast_expr *e, const char *variable, const
     return name;
 }
 
+/* The loop's name in the text: the source's iterator that its variable is, or isl's name. */
+static const char *loop_name(Writer *w, const char *variable, isl_ast_node *body)
+{
+    Naming naming = { .variable = variable };
+    isl_ast_node_foreach_descendant_top_down(body, note_name, &naming);
+    return naming.name && !naming.differs && !name_taken(w, naming.name) ? naming.name : variable;
+}
+
+static void counted_loop(Writer *w, isl_ast_node *node, const char *name)
+{
+    isl_ast_expr *first = isl_ast_node_for_get_init(node), *inc = isl_ast_node_for_get_inc(node);
+    isl_ast_expr *cond = isl_ast_node_for_get_cond(node), *last = isl_ast_expr_op_get_arg(cond, 1);
+    const bool    less = isl_ast_expr_op_get_type(cond) == isl_ast_expr_op_lt;
+    const char   *from = bound(w, first, name, "first"), *to = bound(w, last, name, less ? "end" : "last");
+    const char   *step  = ast_string(w, inc, 0);
+    const char   *next  = strcmp(step, "1") ? arena_printf(w->arena, " += %s", step) : "++";
+    const bool    outer = w->in_parallel;
+    if (w->parallel && !outer)
+        text_add(w->out, "#pragma omp parallel for\n");
+    else if (w->vector)
+        text_add(w->out, "#pragma omp simd\n");
+    w->in_parallel |= w->parallel;
+    w->parallel = w->vector = false;
+    line(w, arena_printf(w->arena, "for (long %s = %s; %s %s %s; %s%s) {", name, from, name, less ? "<" : "<=", to,
+                         name, next));
+    w->in_parallel = outer;
+    isl_ast_expr_free(first);
+    isl_ast_expr_free(inc);
+    isl_ast_expr_free(cond);
+    isl_ast_expr_free(last);
+}
+
+static void open_block(Writer *w, const char *header)
+{
+    line(w, header);
+    w->indent++;
+}
+
+static void close_block(Writer *w)
+{
+    w->indent--;
+    line(w, "}");
+}
+
+/* The body of a loop whose variable has that name. */
+static void loop_body(Writer *w, const char *variable, const char *name, isl_ast_node *body)
+{
+    const ShownName shown = { variable, name };
+    vec_push(w->arena, &w->names, shown);
+    w->alone = true;
+    write_node(w, body);
+    w->names.count--;
+}
+
 static void for_node(Writer *w, isl_ast_node *node)
 {
-    isl_ast_expr *iterator = isl_ast_node_for_get_iterator(node), *init = isl_ast_node_for_get_init(node);
+    isl_ast_expr *iterator = isl_ast_node_for_get_iterator(node);
     isl_id       *id       = isl_ast_expr_id_get_id(iterator);
     isl_ast_node *body     = isl_ast_node_for_get_body(node);
-    Naming        naming   = { .variable = arena_strdup(w->arena, isl_id_get_name(id)) };
-    isl_ast_node_foreach_descendant_top_down(body, note_name, &naming);
-    const char *name = naming.name && !naming.differs && !name_taken(w, naming.name) ? naming.name : naming.variable;
-    const bool  parallel = w->parallel, vector = w->vector;
-    w->parallel = w->vector = false;
+    const char   *variable = arena_strdup(w->arena, isl_id_get_name(id)), *name = loop_name(w, variable, body);
+    const bool    alone = w->alone;
+    if (!alone)
+        open_block(w, "{");
     if (isl_ast_node_for_is_degenerate(node)) {
-        line(w, arena_printf(w->arena, "const long %s = %s;", name, ast_string(w, init, 0)));
-        vec_push(w->arena, &w->hidden, naming.variable);
-        vec_push(w->arena, &w->hidden, name);
-        write_node(w, body);
+        isl_ast_expr *value = isl_ast_node_for_get_init(node);
+        line(w, arena_printf(w->arena, "const long %s = %s;", name, ast_string(w, value, 0)));
+        isl_ast_expr_free(value);
+        loop_body(w, variable, name, body);
     } else {
-        isl_ast_expr *cond = isl_ast_node_for_get_cond(node), *inc = isl_ast_node_for_get_inc(node);
-        isl_ast_expr *last = isl_ast_expr_op_get_arg(cond, 1);
-        const bool    less = isl_ast_expr_op_get_type(cond) == isl_ast_expr_op_lt;
-        line(w, "{");
-        w->indent++;
-        const char *first = bound(w, init, name, "first"), *end = bound(w, last, name, less ? "end" : "last");
-        const char *step = ast_string(w, inc, 0);
-        if (parallel && !w->in_parallel)
-            text_add(w->out, "#pragma omp parallel for\n");
-        else if (vector)
-            text_add(w->out, "#pragma omp simd\n");
-        const char *next = strcmp(step, "1") ? arena_printf(w->arena, " += %s", step) : "++";
-        line(w, arena_printf(w->arena, "for (long %s = %s; %s %s %s; %s%s) {", name, first, name, less ? "<" : "<=", end,
-                             name, next));
-        w->indent++;
-        vec_push(w->arena, &w->hidden, naming.variable);
-        vec_push(w->arena, &w->hidden, name);
-        const bool outer = w->in_parallel;
+        const bool outer = w->in_parallel, parallel = w->parallel;
+        counted_loop(w, node, name);
         w->in_parallel |= parallel;
-        write_node(w, body);
+        w->indent++;
+        loop_body(w, variable, name, body);
+        close_block(w);
         w->in_parallel = outer;
-        w->indent--;
-        line(w, "}");
-        w->indent--;
-        line(w, "}");
-        isl_ast_expr_free(cond);
-        isl_ast_expr_free(inc);
-        isl_ast_expr_free(last);
     }
-    w->hidden.count -= 2;
+    if (!alone)
+        close_block(w);
     isl_ast_node_free(body);
     isl_id_free(id);
-    isl_ast_expr_free(init);
     isl_ast_expr_free(iterator);
 }
 
@@ -470,14 +228,14 @@ static void if_node(Writer *w, isl_ast_node *node)
 {
     isl_ast_expr *cond = isl_ast_node_if_get_cond(node);
     isl_ast_node *yes  = isl_ast_node_if_get_then_node(node);
-    line(w, arena_printf(w->arena, "if (%s) {", ast_string(w, cond, 0)));
-    w->indent++;
+    open_block(w, arena_printf(w->arena, "if (%s) {", ast_string(w, cond, 0)));
+    w->alone = true;
     write_node(w, yes);
     w->indent--;
     if (isl_ast_node_if_has_else_node(node) == isl_bool_true) {
         isl_ast_node *no = isl_ast_node_if_get_else_node(node);
-        line(w, "} else {");
-        w->indent++;
+        open_block(w, "} else {");
+        w->alone = true;
         write_node(w, no);
         w->indent--;
         isl_ast_node_free(no);
@@ -521,6 +279,7 @@ static void block_node(Writer *w, isl_ast_node *node)
     const int          n    = (int)isl_ast_node_list_size(list);
     for (int i = 0; i < n; i++) {
         isl_ast_node *child = isl_ast_node_list_get_at(list, i);
+        w->alone            = n == 1;
         write_node(w, child);
         isl_ast_node_free(child);
     }
@@ -541,6 +300,14 @@ static void write_node(Writer *w, isl_ast_node *node)
 
 /* ---- The block ---- */
 
+static bool symbol_named(const Region *r, const char *name)
+{
+    for (size_t i = 0; i < r->symbols.count; i++)
+        if (!strcmp(r->symbols.at[i]->name, name))
+            return true;
+    return false;
+}
+
 static void declare_locals(Writer *w)
 {
     const Region *r = w->tiled->scop->region;
@@ -557,6 +324,24 @@ static void declare_locals(Writer *w)
             text_add(&t, "]");
         }
         line(w, arena_printf(w->arena, "%s;", text_string(&t)));
+    }
+}
+
+/* Parameters as bounds have them: long, so that no sum of theirs overflows. */
+static void widen_parameters(Writer *w)
+{
+    const Scop *scop = w->tiled->scop;
+    for (size_t i = 0; i < scop->parameters.count; i++) {
+        const CSymbol *s    = scop->parameters.at[i];
+        char          *name = arena_printf(w->arena, "%s_", s->name);
+        for (char *c = name; *c; c++)
+            *c = *c == '.' ? '_' : *c;
+        while (symbol_named(scop->region, name))
+            name = arena_printf(w->arena, "%s_", name);
+        const ShownName shown = { s->name, s->type == KN_I64 ? s->name : name };
+        vec_push(w->arena, &w->names, shown);
+        if (s->type != KN_I64)
+            line(w, arena_printf(w->arena, "const long %s = %s;", name, s->name));
     }
 }
 
@@ -579,9 +364,9 @@ static void define_macros(Writer *w, Text *out)
 
 const char *emit_c(const Tiled *tiled)
 {
-    Arena        *arena = tiled->scop->arena;
-    Text          body, out;
-    Writer        w     = { .tiled = tiled, .arena = arena, .out = &body, .indent = 1 };
+    Arena         *arena = tiled->scop->arena;
+    Text           body, out;
+    Writer         w     = { .tiled = tiled, .arena = arena, .out = &body, .indent = 1 };
     isl_ast_build *build = isl_ast_build_from_context(isl_set_copy(tiled->scop->context));
     text_init(&body, arena);
     text_init(&out, arena);
@@ -590,6 +375,8 @@ const char *emit_c(const Tiled *tiled)
     isl_ast_build_free(build);
     if (root && !w.failed) {
         declare_locals(&w);
+        widen_parameters(&w);
+        w.alone = true;
         write_node(&w, root);
         w.indent = 0;
         line(&w, "}");

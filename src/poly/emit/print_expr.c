@@ -15,17 +15,27 @@ typedef struct OpText {
 enum { BIND_CHOICE = 1, BIND_UNARY = 12, BIND_PRIMARY = 14 };
 
 static const OpText op_texts[] = {
-    [COP_NEG] = { "-", BIND_UNARY, false },  [COP_NOT] = { "!", BIND_UNARY, false },
+    [COP_NEG]     = { "-", BIND_UNARY, false },
+    [COP_NOT]     = { "!", BIND_UNARY, false },
     [COP_BIT_NOT] = { "~", BIND_UNARY, false },
-    [COP_ADD] = { " + ", 10, false },        [COP_SUB] = { " - ", 10, false },
-    [COP_MUL] = { " * ", 11, false },        [COP_DIV] = { " / ", 11, false },
-    [COP_REM] = { " % ", 11, false },        [COP_SHL] = { " << ", 9, true },
-    [COP_SHR] = { " >> ", 9, true },         [COP_LT] = { " < ", 8, true },
-    [COP_LE] = { " <= ", 8, true },          [COP_GT] = { " > ", 8, true },
-    [COP_GE] = { " >= ", 8, true },          [COP_EQ] = { " == ", 7, true },
-    [COP_NE] = { " != ", 7, true },          [COP_BIT_AND] = { " & ", 6, true },
-    [COP_BIT_XOR] = { " ^ ", 5, true },      [COP_BIT_OR] = { " | ", 4, true },
-    [COP_AND] = { " && ", 3, true },         [COP_OR] = { " || ", 2, true },
+    [COP_ADD]     = { " + ", 10, false },
+    [COP_SUB]     = { " - ", 10, false },
+    [COP_MUL]     = { " * ", 11, false },
+    [COP_DIV]     = { " / ", 11, false },
+    [COP_REM]     = { " % ", 11, false },
+    [COP_SHL]     = { " << ", 9, true },
+    [COP_SHR]     = { " >> ", 9, true },
+    [COP_LT]      = { " < ", 8, true },
+    [COP_LE]      = { " <= ", 8, true },
+    [COP_GT]      = { " > ", 8, true },
+    [COP_GE]      = { " >= ", 8, true },
+    [COP_EQ]      = { " == ", 7, true },
+    [COP_NE]      = { " != ", 7, true },
+    [COP_BIT_AND] = { " & ", 6, true },
+    [COP_BIT_XOR] = { " ^ ", 5, true },
+    [COP_BIT_OR]  = { " | ", 4, true },
+    [COP_AND]     = { " && ", 3, true },
+    [COP_OR]      = { " || ", 2, true },
 };
 
 static void print(Text *out, const CExpr *e, const ExprHooks *hooks, int around, bool subscript);
@@ -77,12 +87,8 @@ static void print(Text *out, const CExpr *e, const ExprHooks *hooks, int around,
             text_printf(out, e->u.i < 0 && around ? "(%lld)" : "%lld", (long long)e->u.i);
         return;
     case CEXPR_NAME:
-    case CEXPR_INDEX:
-        leaf(out, e, hooks, subscript);
-        return;
-    case CEXPR_CALL:
-        arguments(out, e, hooks);
-        return;
+    case CEXPR_INDEX: leaf(out, e, hooks, subscript); return;
+    case CEXPR_CALL: arguments(out, e, hooks); return;
     case CEXPR_CAST:
         if (!e->text) { /* C makes it by itself */
             print(out, e->args[0], hooks, around, subscript);
@@ -96,9 +102,7 @@ static void print(Text *out, const CExpr *e, const ExprHooks *hooks, int around,
         print(out, e->args[0], hooks, BIND_UNARY, subscript);
         text_add(out, tight ? ")" : "");
         return;
-    case CEXPR_BINARY:
-        binary(out, e, hooks, around, subscript);
-        return;
+    case CEXPR_BINARY: binary(out, e, hooks, around, subscript); return;
     case CEXPR_CHOICE:
         text_add(out, around > BIND_CHOICE ? "(" : "");
         print(out, e->args[0], hooks, BIND_CHOICE + 1, subscript);
