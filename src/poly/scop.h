@@ -9,11 +9,13 @@
 
 #include "poly/region.h"
 
+#include <isl/aff.h>
 #include <isl/ctx.h>
 #include <isl/id.h>
 #include <isl/map.h>
 #include <isl/schedule.h>
 #include <isl/set.h>
+#include <isl/space.h>
 #include <isl/union_map.h>
 #include <isl/union_set.h>
 

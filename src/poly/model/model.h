@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* From a region of C to its polyhedral model.
+ *
+ * One idea: whatever C's integer arithmetic could do that the integers do not (wrap, truncate towards zero) is proved
+ * not to happen on the instances at hand, or the region is refused. So a Scop speaks of integers only, and its
+ * relations are exact. Two approximations are left, both of reads: one under a condition that depends on data may
+ * happen, and one with a subscript that is not affine may be of any element along that dimension. */
+#ifndef KILN_POLY_MODEL_MODEL_H
+#define KILN_POLY_MODEL_MODEL_H
+
+#include "poly/scop.h"
+
+/* Takes an isl context with a quota of operations that continues on errors. NULL after a diagnostic. */
+Scop *scop_new(Arena *arena, isl_ctx *isl, const Region *region);
+void  scop_free(Scop *s);
+
+/* Such a context: every operation past the quota fails. */
+isl_ctx *scop_isl(uint64_t quota);
+/* The diagnostic after something of isl's came out NULL: past the quota, or a mistake of ours. */
+void scop_isl_failed(const Scop *s);
+
+/* The statement of a tuple, or NULL. */
+Statement *scop_statement(const Scop *s, const char *name);
+
+#endif

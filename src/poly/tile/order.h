@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* Questions about orders and dependences, and the marks of loops. */
+#ifndef KILN_POLY_TILE_ORDER_H
+#define KILN_POLY_TILE_ORDER_H
+
+#include "poly/tiled.h"
+
+#include <isl/schedule_node.h>
+
+/* Flow, anti and output dependences. */
+isl_union_map *order_dependences(const Scop *s);
+/* Those between instances that the bands above the node give the same values. */
+isl_union_map *order_remaining(isl_schedule_node *node, isl_union_map *dependences);
+/* Can iterations of the band's first loop run in any order? */
+bool order_parallel(isl_schedule_node *band, isl_union_map *dependences);
+/* Is there a band below? */
+bool order_innermost(isl_schedule_node *band);
+
+/* Marks the loops at the node and below: the outermost parallel ones, unless `threads` says that there are threads
+ * already, and innermost ones that can be vectors. Takes the node and gives it at the same place. */
+isl_schedule_node *order_mark(isl_schedule_node *node, isl_union_map *dependences, bool threads);
+
+/* The statements of the tiled program when each instance runs once and where it did. */
+void order_identity(Tiled *t);
+
+#endif

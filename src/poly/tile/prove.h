@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* The proof that a tiled program computes what the given one does. */
+#ifndef KILN_POLY_TILE_PROVE_H
+#define KILN_POLY_TILE_PROVE_H
+
+#include "poly/tiled.h"
+
+/* NULL, or what is wrong with the program: always a mistake of ours, or isl's quota. */
+const char *tile_prove(const Tiled *t);
+
+#endif

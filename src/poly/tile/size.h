@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* Tile sizes, given or by a model of the caches. */
+#ifndef KILN_POLY_TILE_SIZE_H
+#define KILN_POLY_TILE_SIZE_H
+
+#include "poly/tile/hyper.h"
+
+/* Sizes of skewed tiles: of p and q, then of the planes of further axes; 0 leaves an axis whole. `cut` tells which axes
+ * can be cut. t->options.sizes are set to what was decided: steps of time, then extents along the axes. */
+void size_skewed(Tiled *t, const Axes *x, const Hyper *p, const Hyper *q, const bool cut[], int64_t sizes[]);
+
+#endif
