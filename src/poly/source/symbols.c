@@ -31,6 +31,7 @@ static CNamed *add_symbol(Parser *p, CEntry *entry, const char *name, CSymbolKin
 {
     CNamed *s       = ARENA_NEW(p->arena, CNamed);
     s->entry        = entry;
+    s->path         = name;
     s->symbol.name  = entry->in_region ? free_name(p, name, kind == CSYMBOL_ITERATOR) : name;
     s->symbol.kind  = kind;
     s->symbol.local = entry->in_region;
@@ -99,8 +100,8 @@ CNamed *region_symbol(Parser *p, CEntry *entry, const char *name, const CType *t
     if (entry->iterates && entry->iterates == p->region)
         return refuse(p, at, "use a variable of its own",
                       "`%s` counts a loop of this region and is used outside of that loop", name);
-    for (size_t i = 0; p->region && i < p->named.count; i++) /* a local name may have been changed */
-        if (p->named.at[i]->entry == entry && (entry->in_region || !strcmp(p->named.at[i]->symbol.name, name)))
+    for (size_t i = 0; p->region && i < p->named.count; i++)
+        if (p->named.at[i]->entry == entry && !strcmp(p->named.at[i]->path, name))
             return p->named.at[i];
     const bool   array   = type->kind == CTYPE_ARRAY || type->kind == CTYPE_POINTER;
     CNamed      *s       = add_symbol(p, entry, name, array ? CSYMBOL_ARRAY : CSYMBOL_SCALAR);
@@ -129,7 +130,7 @@ static const CExpr *in_region(Parser *p, const CExpr *e, size_t at)
         if (e->kind != CEXPR_NAME)
             return refuse(p, at, "declare the array by a variable", "the size of an array is read from `%s`",
                           e->symbol->name);
-        const CNamed *s = region_symbol(p, old->entry, old->symbol.name, old->type, at);
+        const CNamed *s = region_symbol(p, old->entry, old->path, old->type, at);
         if (!s)
             return NULL;
         copy->symbol = &s->symbol;
