@@ -322,6 +322,29 @@ KN_API kn_status kn_fill(kn_context *cx, kn_buffer *b, const char *const *dims, 
  * depends on the seed, the type and how many elements come before it with x fastest, and on nothing else. */
 KN_API kn_status kn_fill_noise(kn_context *cx, kn_buffer *b, uint64_t seed);
 
+/* ---- Tiling C loops --------------------------------------------------------------------- */
+
+typedef struct kn_tile_options {
+    const char *shape; /* of tiles: "auto", "none", "scalene", "rectangle", "hybrid", "diamond", "parallelogram"; NULL:
+                          "auto" */
+    const char        *sizes;    /* of tiles, outermost dimension first: "16,64,256"; NULL: by a model */
+    const char        *target;   /* "openmp", "cuda" or "llvm"; NULL: "openmp" */
+    bool               fuse;     /* fuse all that can be fused */
+    int                threads;  /* to plan for; 0: as kn_options has it */
+    const char        *compiler; /* whose preprocessor is used; NULL: CC of the environment, or cc */
+    const char *const *flags;    /* for it: "-Iinclude", "-DN=100" */
+    int                flag_count;
+    bool               explain; /* say what was done and why */
+} kn_tile_options;
+
+/* Tiles the loops of a C file that stand between `#pragma scop` and `#pragma endscop`: gives the file with code in
+ * their place, for which it was proved that every value is computed from the values that the loops compute it from. All
+ * else in it stays as it was. What is not understood is refused, with its place. `name` is the file's path: includes
+ * are looked for beside it. *explained (may be NULL) is a text if options ask for it. Both strings stay until the next
+ * call on the context. */
+KN_API const char *kn_tile(kn_context *cx, const char *name, const char *text, ptrdiff_t length,
+                           const kn_tile_options *options, const char **explained);
+
 /* ---- Calling C -------------------------------------------------------------------------- */
 
 /* The C function behind `extern f32 curve(f32)`: plain C with that signature. Looked up when a pipeline runs; a name

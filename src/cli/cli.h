@@ -25,6 +25,7 @@ typedef enum CommandId {
     COMMAND_CALIBRATE,
     COMMAND_DEVICES,
     COMMAND_FMT,
+    COMMAND_TILE,
     COMMAND_COUNT
 } CommandId;
 
@@ -80,6 +81,14 @@ typedef enum OptionId {
     OPTION_COUNTS,
     OPTION_WRITE,
     OPTION_CHECK,
+    OPTION_TILE_OUTPUT,
+    OPTION_SHAPE,
+    OPTION_TILE,
+    OPTION_TILE_TARGET,
+    OPTION_FUSE,
+    OPTION_TILE_EXPLAIN,
+    OPTION_TILE_DEFINE,
+    OPTION_INCLUDE,
     OPTION_HELP,
     OPTION_COUNT
 } OptionId;
@@ -374,6 +383,7 @@ int command_bench(Cli *cli);
 int command_calibrate(Cli *cli);
 int command_devices(Cli *cli);
 int command_fmt(Cli *cli);
+int command_tile(Cli *cli);
 
 /* calibrate.c: the machine that `kiln calibrate` measured; NULL if it did not run. */
 const char *machine_calibrated(Cli *cli);

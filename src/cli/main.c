@@ -141,6 +141,20 @@ const Command command_table[COMMAND_COUNT] = {
         .description = "Prints the program in the standard layout: the same words and comments.",
         .run         = command_fmt,
     },
+    [COMMAND_TILE] = {
+        .name        = "tile",
+        .synopsis    = "FILE.c [-o OUT.c]",
+        .summary     = "tile the loops of a C file for locality and threads",
+        .description = "Takes the loops between `#pragma scop` and `#pragma endscop`, finds what depends on what, and "
+                       "writes the file with tiled loops in their place: C with OpenMP, unless --target says "
+                       "otherwise. All else in the file stays as it was.\n\n"
+                       "Every result is proved: each value is computed from the values that the loops compute it "
+                       "from, so results have the same bits. Loops whose bounds and subscripts are not affine are "
+                       "refused, with the place and the reason; docs/tile.md says what is understood.\n\n"
+                       "The file is preprocessed by the compiler of the environment's CC, or cc. Headers are looked "
+                       "for beside the file, and where -I says.",
+        .run         = command_tile,
+    },
 };
 
 /* ---- Dispatch ---- */

@@ -71,7 +71,7 @@ const Option option_table[OPTION_COUNT] = {
     [OPTION_INTERPRET]     = { "--interpret", 0, NULL, IN(RUN), "run the reference interpreter instead of compiling" },
     [OPTION_STRICT_FLOAT]  = { "--strict-float", 0, NULL, IN(RUN) | IN(BUILD) | IN(SHOW) | IN(BENCH),
                                "round every float operation as written: never contract or reorder" },
-    [OPTION_THREADS]       = { "--threads", 0, "N", IN(RUN) | IN(SCHEDULE),
+    [OPTION_THREADS]       = { "--threads", 0, "N", IN(RUN) | IN(SCHEDULE) | IN(TILE),
                                "threads of parallel loops; else KN_NUM_THREADS, or as many as there are CPUs" },
     [OPTION_BENCH_THREADS] = { "--threads", 0, "N[,N…]", IN(BENCH),
                                "threads of parallel loops, one after the other; else KN_NUM_THREADS, or as many as "
@@ -119,6 +119,19 @@ const Option option_table[OPTION_COUNT] = {
     [OPTION_WRITE]         = { "--write", 0, NULL, IN(FMT), "change the files instead of printing" },
     [OPTION_CHECK]         = { "--check", 0, NULL, IN(FMT),
                                "only say which files are not in the standard layout; exit 1 if any is" },
+    [OPTION_TILE_OUTPUT]   = { "--output", 'o', "OUT.c", IN(TILE), "write the tiled file there instead of printing it" },
+    [OPTION_SHAPE]         = { "--shape", 0, "SHAPE", IN(TILE),
+                               "of tiles: auto (if not given), none, scalene, rectangle, hybrid, diamond, "
+                               "parallelogram" },
+    [OPTION_TILE]          = { "--tile", 0, "T,I,J", IN(TILE),
+                               "the sizes of tiles, the outermost dimension first; else a model chooses them" },
+    [OPTION_TILE_TARGET]   = { "--target", 0, "openmp|cuda|llvm", IN(TILE), "what to write: C with OpenMP (if not "
+                               "given), CUDA, or an object" },
+    [OPTION_FUSE]          = { "--fuse", 0, NULL, IN(TILE), "fuse all loops that can be fused" },
+    [OPTION_TILE_EXPLAIN]  = { "--explain", 0, NULL, IN(TILE), "print what was done and why: schedules, footprints, "
+                               "redundant work" },
+    [OPTION_TILE_DEFINE]   = { "--define", 'D', "NAME[=VALUE]", IN(TILE), "a macro, for the preprocessor" },
+    [OPTION_INCLUDE]       = { "--include", 'I', "DIR", IN(TILE), "a folder of headers, for the preprocessor" },
     [OPTION_HELP]          = { "--help", 'h', NULL, ~0u, "this text" },
 };
 /* clang-format on */

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* The heat equation in the plane: steps of a 5-point stencil between two copies of the grid. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#ifndef N
+#define N 4000
+#endif
+#ifndef T
+#define T 100
+#endif
+#ifndef REAL
+#define REAL double
+#endif
+
+static REAL A[2][N + 2][N + 2];
+
+int main(void)
+{
+    for (int i = 0; i < N + 2; i++)
+        for (int j = 0; j < N + 2; j++)
+            A[0][i][j] = A[1][i][j] = (REAL)((3 * i + 5 * j) % 31) / 32;
+
+#pragma scop
+    for (int t = 0; t < T; t++)
+        for (int i = 1; i < N + 1; i++)
+            for (int j = 1; j < N + 1; j++)
+                A[(t + 1) % 2][i][j] =
+                    (REAL)0.125 * (A[t % 2][i + 1][j] - (REAL)2.0 * A[t % 2][i][j] + A[t % 2][i - 1][j]) +
+                    (REAL)0.125 * (A[t % 2][i][j + 1] - (REAL)2.0 * A[t % 2][i][j] + A[t % 2][i][j - 1]) +
+                    A[t % 2][i][j];
+#pragma endscop
+
+    double sum = 0;
+    for (int i = 0; i < N + 2; i++)
+        for (int j = 0; j < N + 2; j++)
+            sum += (double)A[T % 2][i][j] * ((i + 2 * j) % 7 + 1);
+    printf("%.17g\n", sum);
+    return 0;
+}

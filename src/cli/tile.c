@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* kiln tile FILE.c -o OUT.c: loops of a C file, tiled. */
+#include "cli.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* -D and -I as words for the preprocessor. */
+static void preprocessor_flags(Cli *cli, kn_tile_options *options)
+{
+    const char **flags = cli_alloc(cli, sizeof *flags * (size_t)(cli->given_count + 1));
+    for (int i = 0; i < cli->given_count; i++) {
+        const Given *g = &cli->given[i];
+        if (g->option != OPTION_TILE_DEFINE && g->option != OPTION_INCLUDE)
+            continue;
+        const size_t n    = strlen(g->value) + 3;
+        char        *flag = cli_alloc(cli, n);
+        snprintf(flag, n, "-%c%s", option_table[g->option].letter, g->value);
+        flags[options->flag_count++] = flag;
+    }
+    options->flags = flags;
+}
+
+static int write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "wb");
+    if (!file)
+        return failed("cannot write %s: %s", path, strerror(errno));
+    const bool good = fputs(text, file) >= 0;
+    return fclose(file) == 0 && good ? DONE : failed("cannot write %s: %s", path, strerror(errno));
+}
+
+int command_tile(Cli *cli)
+{
+    kn_options      shared;
+    kn_tile_options options = { .shape   = option_value(cli, OPTION_SHAPE, 0),
+                                .sizes   = option_value(cli, OPTION_TILE, 0),
+                                .target  = option_value(cli, OPTION_TILE_TARGET, 0),
+                                .fuse    = option_given(cli, OPTION_FUSE),
+                                .explain = option_given(cli, OPTION_TILE_EXPLAIN) };
+    const char     *text, *explained, *output = option_value(cli, OPTION_TILE_OUTPUT, 0);
+    size_t          length;
+    if (cli->operand_count != 1)
+        return usage(cli, "which file? kiln tile FILE.c -o OUT.c");
+    const char *path   = cli->operands[0];
+    int         status = compile_options(cli, &shared);
+    if (status != DONE)
+        return status;
+    options.threads = shared.threads;
+    preprocessor_flags(cli, &options);
+    if (file_read(cli, path, &text, &length) != DONE)
+        return FAILED;
+    if (output && strcmp(path, "-") && same_file(cli, path, output))
+        return usage(cli, "-o names the file that is read: %s", path);
+    const char *tiled =
+        kn_tile(cli->cx, strcmp(path, "-") ? path : "stdin.c", text, (ptrdiff_t)length, &options, &explained);
+    if (!tiled)
+        return report_about(cli, path);
+    report(cli);
+    if (explained)
+        fputs(explained, output ? stdout : stderr);
+    if (output)
+        return write_file(output, tiled);
+    fputs(tiled, stdout);
+    return DONE;
+}

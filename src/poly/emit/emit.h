@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* The C text of a tiled program.
+ *
+ * One idea: a statement is printed as the source has it. Its iterators are replaced by what they are in the new loops,
+ * and an access to scratch by the scratch's own subscripts; operators, types and arrays stay the user's. So the text
+ * means what it meant, rounds as it rounded, and reads as the user's code. Only loops, scratch and pragmas are new. */
+#ifndef KILN_POLY_EMIT_EMIT_H
+#define KILN_POLY_EMIT_EMIT_H
+
+#include "base/text.h"
+#include "poly/tiled.h"
+
+/* What stands in the region's place, with its indent, ended by a line feed. NULL: isl has given up (its quota). */
+const char *emit_c(const Tiled *tiled);
+
+/* ---- print_expr.c ---- */
+
+/* How an expression's leaves are printed. Both may be NULL: as they are written. */
+typedef struct ExprHooks {
+    void *user;
+    /* A scalar, an iterator or an array element: true if it has been printed. `subscript`: inside of brackets, where
+     * an iterator's type does not matter. */
+    bool (*leaf)(void *user, Text *out, const CExpr *e, bool subscript);
+} ExprHooks;
+
+void print_expr(Text *out, const CExpr *e, const ExprHooks *hooks);
+
+#endif

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: MIT */
+/* A tiled program as C text: isl's loops, the source's statements, scratch, OpenMP.
+ *
+ * Takes   a Tiled whose schedule has marks (poly/tiled.h).
+ * Gives   a block of C that stands where the region stood.
+ * Holds   the loops execute the instances of the schedule in its order. Bounds are names outside of the loop, so that a
+ *         compiler sees a counted loop. They are computed in long.
+ * From    Grosser, Verdoolaege, Cohen 2015: loops from schedule trees, by isl. */
+#include "poly/emit/writer.h"
+
+#include <string.h>
+
+enum { INDENT = 2, MOST_BOUND = 24 /* a bound with a longer text gets a name */ };
+
+/* ---- Lines ---- */
+
+static void begin_line(Writer *w)
+{
+    text_printf(w->out, "%s%*s", w->tiled->scop->region->indent, INDENT * w->indent, "");
+}
+
+static void line(Writer *w, const char *text)
+{
+    begin_line(w);
+    text_printf(w->out, "%s\n", text);
+}
+
+/* ---- Statements ---- */
+
+/* An iterator is what it is in the new loops; an access to scratch has the scratch's subscripts. */
+static bool print_leaf(void *user, Text *out, const CExpr *e, bool subscript)
+{
+    Writer               *w = user;
+    const Instance       *n = w->instance;
+    const TiledStatement *s = n->statement;
+    if (e->symbol->kind == CSYMBOL_ITERATOR) {
+        for (int k = 0; k < s->source->depth; k++)
+            if (s->source->iterators[k] == e->symbol) {
+                const char *text  = ast_string(w, n->iterators[k], subscript ? 11 : 12);
+                const bool  plain = subscript || strspn(text, "0123456789") == strlen(text);
+                text_printf(out, plain ? "%s" : "(%s)%s", plain ? text : e->symbol->spelling, text);
+                return true;
+            }
+        w->failed = true;
+        return true;
+    }
+    for (size_t i = 0; i < s->accesses.count; i++) {
+        const TiledAccess *a = &s->accesses.at[i];
+        if (a->access->expr != e || !a->scratch)
+            continue;
+        text_add(out, a->scratch->name);
+        for (int d = 0; d < a->scratch->rank; d++)
+            text_printf(out, "[%s]", ast_string(w, n->scratch[i][d], 0));
+        return true;
+    }
+    return false;
+}
+
+static void copy_statement(Writer *w, const Instance *n)
+{
+    const TiledStatement *s = n->statement;
+    Text                  own, array;
+    text_init(&own, w->arena);
+    text_init(&array, w->arena);
+    text_add(&own, s->copied->name);
+    text_add(&array, s->copied->array->name);
+    for (int d = 0; d < s->copied->rank; d++) {
+        text_printf(&own, "[%s]", ast_string(w, n->scratch[0][d], 0));
+        text_printf(&array, "[%s]", ast_string(w, n->iterators[d], 0));
+    }
+    const char *from = text_string(s->copy_out ? &own : &array), *to = text_string(s->copy_out ? &array : &own);
+    line(w, arena_printf(w->arena, "%s = %s;", to, from));
+}
+
+static void user_node(Writer *w, isl_ast_node *node)
+{
+    w->instance = instance_of(node);
+    if (!w->instance) {
+        w->failed = true;
+        return;
+    }
+    if (!w->instance->statement->source) {
+        copy_statement(w, w->instance);
+        return;
+    }
+    const ExprHooks hooks  = { w, print_leaf };
+    const CStmt    *assign = w->instance->statement->source->assign;
+    begin_line(w);
+    print_expr(w->out, assign->target, &hooks);
+    text_add(w->out, " = ");
+    print_expr(w->out, assign->value, &hooks);
+    text_add(w->out, ";\n");
+}
+
+/* ---- Loops ---- */
+
+static void write_node(Writer *w, isl_ast_node *node);
+
+/* The source's iterator that the loop variable is, in all statements below that have one; NULL: none. */
+typedef struct Naming {
+    const char *variable, *name;
+    bool        differs;
+} Naming;
+
+static isl_bool note_name(isl_ast_node *node, void *user)
+{
+    Naming *naming = user;
+    if (isl_ast_node_get_type(node) != isl_ast_node_user)
+        return isl_bool_true;
+    const Instance *n = instance_of(node);
+    for (int k = 0; n && n->statement->source && k < n->count; k++) {
+        if (isl_ast_expr_get_type(n->iterators[k]) != isl_ast_expr_id)
+            continue;
+        isl_id     *var = isl_ast_expr_id_get_id(n->iterators[k]);
+        const char *own = n->statement->source->iterators[k]->name;
+        if (!strcmp(isl_id_get_name(var), naming->variable)) {
+            naming->differs |= naming->name && strcmp(naming->name, own);
+            naming->name = own;
+        }
+        isl_id_free(var);
+    }
+    return isl_bool_false;
+}
+
+static bool name_taken(const Writer *w, const char *name)
+{
+    for (size_t i = 0; i < w->names.count; i++)
+        if (!strcmp(w->names.at[i].text, name))
+            return true;
+    return false;
+}
+
+static const char *bound(Writer *w, isl_ast_expr *e, const char *variable, const char *what)
+{
+    const char *text = ast_string(w, e, 9);
+    if (strlen(text) <= MOST_BOUND && !strchr(text, '('))
+        return text;
+    const char *name = arena_printf(w->arena, "%s_%s", variable, what);
+    line(w, arena_printf(w->arena, "const long %s = %s;", name, ast_string(w, e, 0)));
+    return name;
+}
+
+/* The loop's name in the text: the source's iterator that its variable is, or isl's name. */
+static const char *loop_name(Writer *w, const char *variable, isl_ast_node *body)
+{
+    Naming naming = { .variable = variable };
+    isl_ast_node_foreach_descendant_top_down(body, note_name, &naming);
+    return naming.name && !naming.differs && !name_taken(w, naming.name) ? naming.name : variable;
+}
+
+static void counted_loop(Writer *w, isl_ast_node *node, const char *name)
+{
+    isl_ast_expr *first = isl_ast_node_for_get_init(node), *inc = isl_ast_node_for_get_inc(node);
+    isl_ast_expr *cond = isl_ast_node_for_get_cond(node), *last = isl_ast_expr_op_get_arg(cond, 1);
+    const bool    less = isl_ast_expr_op_get_type(cond) == isl_ast_expr_op_lt;
+    const char   *from = bound(w, first, name, "first"), *to = bound(w, last, name, less ? "end" : "last");
+    const char   *step  = ast_string(w, inc, 0);
+    const char   *next  = strcmp(step, "1") ? arena_printf(w->arena, " += %s", step) : "++";
+    const bool    outer = w->in_parallel;
+    if (w->parallel && !outer)
+        text_add(w->out, "#pragma omp parallel for\n");
+    else if (w->vector)
+        text_add(w->out, "#pragma omp simd\n");
+    w->in_parallel |= w->parallel;
+    w->parallel = w->vector = false;
+    line(w, arena_printf(w->arena, "for (long %s = %s; %s %s %s; %s%s) {", name, from, name, less ? "<" : "<=", to,
+                         name, next));
+    w->in_parallel = outer;
+    isl_ast_expr_free(first);
+    isl_ast_expr_free(inc);
+    isl_ast_expr_free(cond);
+    isl_ast_expr_free(last);
+}
+
+static void open_block(Writer *w, const char *header)
+{
+    line(w, header);
+    w->indent++;
+}
+
+static void close_block(Writer *w)
+{
+    w->indent--;
+    line(w, "}");
+}
+
+/* The body of a loop whose variable has that name. */
+static void loop_body(Writer *w, const char *variable, const char *name, isl_ast_node *body)
+{
+    const ShownName shown = { variable, name };
+    vec_push(w->arena, &w->names, shown);
+    w->alone = true;
+    write_node(w, body);
+    w->names.count--;
+}
+
+static void for_node(Writer *w, isl_ast_node *node)
+{
+    isl_ast_expr *iterator = isl_ast_node_for_get_iterator(node);
+    isl_id       *id       = isl_ast_expr_id_get_id(iterator);
+    isl_ast_node *body     = isl_ast_node_for_get_body(node);
+    const char   *variable = arena_strdup(w->arena, isl_id_get_name(id)), *name = loop_name(w, variable, body);
+    const bool    alone = w->alone;
+    if (!alone)
+        open_block(w, "{");
+    if (isl_ast_node_for_is_degenerate(node)) {
+        isl_ast_expr *value = isl_ast_node_for_get_init(node);
+        line(w, arena_printf(w->arena, "const long %s = %s;", name, ast_string(w, value, 0)));
+        isl_ast_expr_free(value);
+        loop_body(w, variable, name, body);
+    } else {
+        const bool outer = w->in_parallel, parallel = w->parallel;
+        counted_loop(w, node, name);
+        w->in_parallel |= parallel;
+        w->indent++;
+        loop_body(w, variable, name, body);
+        close_block(w);
+        w->in_parallel = outer;
+    }
+    if (!alone)
+        close_block(w);
+    isl_ast_node_free(body);
+    isl_id_free(id);
+    isl_ast_expr_free(iterator);
+}
+
+static void if_node(Writer *w, isl_ast_node *node)
+{
+    isl_ast_expr *cond = isl_ast_node_if_get_cond(node);
+    isl_ast_node *yes  = isl_ast_node_if_get_then_node(node);
+    open_block(w, arena_printf(w->arena, "if (%s) {", ast_string(w, cond, 0)));
+    w->alone = true;
+    write_node(w, yes);
+    w->indent--;
+    if (isl_ast_node_if_has_else_node(node) == isl_bool_true) {
+        isl_ast_node *no = isl_ast_node_if_get_else_node(node);
+        open_block(w, "} else {");
+        w->alone = true;
+        write_node(w, no);
+        w->indent--;
+        isl_ast_node_free(no);
+    }
+    line(w, "}");
+    isl_ast_expr_free(cond);
+    isl_ast_node_free(yes);
+}
+
+/* Scratch of one tile: arrays of its own, aligned for vectors. */
+static void declare_scratch(Writer *w)
+{
+    for (size_t i = 0; i < w->tiled->scratch.count; i++) {
+        const Scratch *s = w->tiled->scratch.at[i];
+        Text           dims;
+        text_init(&dims, w->arena);
+        for (int d = 0; d < s->rank; d++)
+            text_printf(&dims, "[%lld]", (long long)(s->fold[d] ? s->fold[d] : s->size[d]));
+        line(w, arena_printf(w->arena, "%s %s%s __attribute__((aligned(64)));", s->array->spelling, s->name,
+                             text_string(&dims)));
+    }
+}
+
+static void mark_node(Writer *w, isl_ast_node *node)
+{
+    isl_id       *id   = isl_ast_node_mark_get_id(node);
+    isl_ast_node *body = isl_ast_node_mark_get_node(node);
+    const char   *mark = isl_id_get_name(id);
+    w->parallel |= !strcmp(mark, MARK_PARALLEL);
+    w->vector |= !strcmp(mark, MARK_VECTOR);
+    if (!strcmp(mark, MARK_TILE))
+        declare_scratch(w);
+    write_node(w, body);
+    isl_ast_node_free(body);
+    isl_id_free(id);
+}
+
+static void block_node(Writer *w, isl_ast_node *node)
+{
+    isl_ast_node_list *list = isl_ast_node_block_get_children(node);
+    const int          n    = (int)isl_ast_node_list_size(list);
+    for (int i = 0; i < n; i++) {
+        isl_ast_node *child = isl_ast_node_list_get_at(list, i);
+        w->alone            = n == 1;
+        write_node(w, child);
+        isl_ast_node_free(child);
+    }
+    isl_ast_node_list_free(list);
+}
+
+static void write_node(Writer *w, isl_ast_node *node)
+{
+    switch (isl_ast_node_get_type(node)) {
+    case isl_ast_node_for: for_node(w, node); return;
+    case isl_ast_node_if: if_node(w, node); return;
+    case isl_ast_node_block: block_node(w, node); return;
+    case isl_ast_node_mark: mark_node(w, node); return;
+    case isl_ast_node_user: user_node(w, node); return;
+    default: w->failed = true;
+    }
+}
+
+/* ---- The block ---- */
+
+static bool symbol_named(const Region *r, const char *name)
+{
+    for (size_t i = 0; i < r->symbols.count; i++)
+        if (!strcmp(r->symbols.at[i]->name, name))
+            return true;
+    return false;
+}
+
+static void declare_locals(Writer *w)
+{
+    const Region *r = w->tiled->scop->region;
+    for (size_t i = 0; i < r->symbols.count; i++) {
+        const CSymbol *s = r->symbols.at[i];
+        if (!s->local || s->kind == CSYMBOL_ITERATOR || s->kind == CSYMBOL_FUNCTION)
+            continue;
+        Text t;
+        text_init(&t, w->arena);
+        text_printf(&t, "%s %s", s->spelling, s->name);
+        for (int d = 0; d < s->rank; d++) {
+            text_add(&t, "[");
+            print_expr(&t, s->extents[d], NULL);
+            text_add(&t, "]");
+        }
+        line(w, arena_printf(w->arena, "%s;", text_string(&t)));
+    }
+}
+
+/* Parameters as bounds have them: long, so that no sum of theirs overflows. */
+static void widen_parameters(Writer *w)
+{
+    const Scop *scop = w->tiled->scop;
+    for (size_t i = 0; i < scop->parameters.count; i++) {
+        const CSymbol *s    = scop->parameters.at[i];
+        char          *name = arena_printf(w->arena, "%s_", s->name);
+        for (char *c = name; *c; c++)
+            *c = *c == '.' ? '_' : *c;
+        while (symbol_named(scop->region, name))
+            name = arena_printf(w->arena, "%s_", name);
+        const ShownName shown = { s->name, s->type == KN_I64 ? s->name : name };
+        vec_push(w->arena, &w->names, shown);
+        if (s->type != KN_I64)
+            line(w, arena_printf(w->arena, "const long %s = %s;", name, s->name));
+    }
+}
+
+/* Macros of the block, between its first lines; each is defined once in a file. */
+static void define_macros(Writer *w, Text *out)
+{
+    const struct {
+        bool        used;
+        const char *name, *text;
+    } macros[] = {
+        { w->uses_min, "KN_MIN", "KN_MIN(a, b) ((a) < (b) ? (a) : (b))" },
+        { w->uses_max, "KN_MAX", "KN_MAX(a, b) ((a) > (b) ? (a) : (b))" },
+        { w->uses_floor, "KN_FLOOR_DIV",
+          "KN_FLOOR_DIV(n, d) ((n) >= 0 ? (n) / (d) : -((-(n) + (d)-1) / (d))) /* d > 0 */" },
+    };
+    for (size_t i = 0; i < sizeof macros / sizeof *macros; i++)
+        if (macros[i].used)
+            text_printf(out, "#ifndef %s\n#define %s\n#endif\n", macros[i].name, macros[i].text);
+}
+
+const char *emit_c(const Tiled *tiled)
+{
+    Arena         *arena = tiled->scop->arena;
+    Text           body, out;
+    Writer         w     = { .tiled = tiled, .arena = arena, .out = &body, .indent = 1 };
+    isl_ast_build *build = isl_ast_build_from_context(isl_set_copy(tiled->scop->context));
+    text_init(&body, arena);
+    text_init(&out, arena);
+    build              = isl_ast_build_set_at_each_domain(build, note_instance, &w);
+    isl_ast_node *root = isl_ast_build_node_from_schedule(build, isl_schedule_copy(tiled->schedule));
+    isl_ast_build_free(build);
+    if (root && !w.failed) {
+        declare_locals(&w);
+        widen_parameters(&w);
+        w.alone = true;
+        write_node(&w, root);
+        w.indent = 0;
+        line(&w, "}");
+        w.out = &out;
+        line(&w, "{");
+        define_macros(&w, &out);
+        text_add(&out, text_string(&body));
+    }
+    isl_ast_node_free(root);
+    free_instances(&w);
+    return root && !w.failed ? text_string(&out) : NULL;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* Statements in the loops: what their iterators are there, and where their scratch is.
+ *
+ * Takes   each statement as isl places it in its loops.
+ * Gives   expressions over the loop variables: the iterators of the source's statement, and the subscripts of what lies
+ *         in scratch: (element - offset(tile)) mod fold.
+ * From    Zhao and Cohen 2019, section 3.7: indices of scratchpads. */
+#include "poly/emit/writer.h"
+
+#include <isl/aff.h>
+#include <isl/space.h>
+#include <isl/val.h>
+#include <string.h>
+
+static const TiledStatement *statement_named(const Tiled *t, const char *name)
+{
+    for (size_t i = 0; i < t->statements.count; i++)
+        if (!strcmp(t->statements.at[i].name, name))
+            return &t->statements.at[i];
+    return NULL;
+}
+
+static isl_ast_expr **ast_exprs(Writer *w, isl_ast_build *build, isl_pw_multi_aff *values, int *count)
+{
+    *count               = (int)isl_pw_multi_aff_dim(values, isl_dim_out);
+    isl_ast_expr **exprs = ARENA_ARRAY(w->arena, isl_ast_expr *, (size_t)(*count > 0 ? *count : 1));
+    for (int i = 0; i < *count; i++) {
+        exprs[i] = isl_ast_build_expr_from_pw_aff(build, isl_pw_multi_aff_get_pw_aff(values, i));
+        w->failed |= !exprs[i];
+    }
+    isl_pw_multi_aff_free(values);
+    return exprs;
+}
+
+/* Instance -> subscripts of scratch: element - offset(tile), counted modulo the fold where there is one. */
+static isl_pw_multi_aff *scratch_subscripts(const TiledStatement *s, const Scratch *scratch, isl_pw_multi_aff *element)
+{
+    const int      tile_dims = (int)isl_multi_aff_dim(scratch->offset, isl_dim_in);
+    isl_space     *space     = isl_space_domain(isl_map_get_space(s->executes));
+    isl_multi_aff *tile      = isl_multi_aff_identity_on_domain_space(space);
+    const int      dims      = (int)isl_multi_aff_dim(tile, isl_dim_out);
+    tile                     = isl_multi_aff_reset_tuple_id(tile, isl_dim_out);
+    tile = isl_multi_aff_drop_dims(tile, isl_dim_out, (unsigned)tile_dims, (unsigned)(dims - tile_dims));
+    isl_multi_aff    *first = isl_multi_aff_pullback_multi_aff(isl_multi_aff_copy(scratch->offset), tile);
+    isl_pw_multi_aff *at    = isl_pw_multi_aff_sub(element, isl_pw_multi_aff_from_multi_aff(first));
+    for (int d = 0; d < scratch->rank; d++)
+        if (scratch->fold[d]) {
+            isl_pw_aff *along = isl_pw_multi_aff_get_pw_aff(at, d);
+            along = isl_pw_aff_mod_val(along, isl_val_int_from_si(isl_pw_aff_get_ctx(along), scratch->fold[d]));
+            at    = isl_pw_multi_aff_set_pw_aff(at, (unsigned)d, along);
+        }
+    return at;
+}
+
+isl_ast_node *note_instance(isl_ast_node *node, isl_ast_build *build, void *user)
+{
+    Writer               *w     = user;
+    isl_map              *order = isl_map_from_union_map(isl_ast_build_get_schedule(build));
+    const TiledStatement *s     = order ? statement_named(w->tiled, isl_map_get_tuple_name(order, isl_dim_in)) : NULL;
+    if (!s) {
+        isl_map_free(order);
+        w->failed = true;
+        return node;
+    }
+    /* loop variables -> instance -> iterators of the source */
+    isl_pw_multi_aff *instance = isl_pw_multi_aff_from_map(isl_map_reverse(order));
+    isl_pw_multi_aff *executes = isl_pw_multi_aff_from_map(isl_map_copy(s->executes));
+    Instance         *n        = ARENA_NEW(w->arena, Instance);
+    n->statement               = s;
+    n->iterators               = ast_exprs(w, build,
+                                           isl_pw_multi_aff_coalesce(isl_pw_multi_aff_pullback_pw_multi_aff(
+                                               isl_pw_multi_aff_copy(executes), isl_pw_multi_aff_copy(instance))),
+                                           &n->count);
+    n->access_count            = s->source ? (int)s->accesses.count : 1;
+    n->scratch = ARENA_ARRAY(w->arena, isl_ast_expr **, (size_t)(n->access_count ? n->access_count : 1));
+    for (int i = 0; i < n->access_count; i++) {
+        const Scratch *scratch = s->source ? s->accesses.at[i].scratch : s->copied;
+        n->scratch[i]          = NULL;
+        if (!scratch)
+            continue;
+        isl_pw_multi_aff *element = isl_pw_multi_aff_copy(executes);
+        if (s->source)
+            element = isl_pw_multi_aff_pullback_pw_multi_aff(
+                isl_pw_multi_aff_from_map(isl_map_copy(s->accesses.at[i].access->relation)), element);
+        isl_pw_multi_aff *at = isl_pw_multi_aff_pullback_pw_multi_aff(scratch_subscripts(s, scratch, element),
+                                                                      isl_pw_multi_aff_copy(instance));
+        int               rank;
+        n->scratch[i] = ast_exprs(w, build, isl_pw_multi_aff_coalesce(at), &rank);
+    }
+    isl_pw_multi_aff_free(instance);
+    isl_pw_multi_aff_free(executes);
+    vec_push(w->arena, &w->instances, n);
+    isl_id *id = isl_id_alloc(isl_ast_node_get_ctx(node), "instance", n);
+    return isl_ast_node_set_annotation(node, id);
+}
+
+const Instance *instance_of(isl_ast_node *node)
+{
+    isl_id         *id = isl_ast_node_get_annotation(node);
+    const Instance *n  = id ? isl_id_get_user(id) : NULL;
+    isl_id_free(id);
+    return n;
+}
+
+void free_instances(Writer *w)
+{
+    for (size_t i = 0; i < w->instances.count; i++) {
+        Instance *n = w->instances.at[i];
+        for (int k = 0; k < n->count; k++)
+            isl_ast_expr_free(n->iterators[k]);
+        for (int a = 0; a < n->access_count; a++) {
+            const Scratch *scratch = n->statement->source ? n->statement->accesses.at[a].scratch : n->statement->copied;
+            for (int d = 0; n->scratch[a] && d < scratch->rank; d++)
+                isl_ast_expr_free(n->scratch[a][d]);
+        }
+    }
+}
