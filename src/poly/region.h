@@ -37,8 +37,9 @@ typedef struct CSymbol {
     const CExpr  **extents;        /* of an array, outermost first; NULL: not known (the outermost one of a pointer) */
     int            argument_count; /* of a function */
     const kn_type *arguments;
-    bool           local;   /* declared in the region */
-    bool           written; /* in the region */
+    bool           local;     /* declared in the region */
+    bool           written;   /* in the region */
+    bool           temporary; /* its values are not read behind the region */
     bool restricted; /* two symbols are known to be apart in memory iff both are: by `restrict`, or an array or scalar
                         of which nobody has the address */
     CPlace place;    /* of the declaration */

@@ -257,7 +257,7 @@ static const CExpr *read_cast(Parser *p)
         return NULL;
     if (is(p, "{"))
         return refuse(p, p->at, NULL, "a compound literal is no number");
-    return convert(p, read_unary(p), type->number);
+    return cast_expr(p, read_unary(p), type->number, type->spelling);
 }
 
 static const CExpr *read_primary(Parser *p)

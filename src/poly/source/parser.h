@@ -88,14 +88,15 @@ struct CEntry {
     bool          in_file; /* declared outside of functions */
     bool          in_region;
     bool          is_static;
-    bool          defined;  /* of a function: its body is in this file */
-    const CExpr  *meaning;  /* of a local integer that is never assigned again: what stands in its place */
-    size_t        token;    /* of its name */
-    CType        *open;     /* of a tag: its type, while that can be completed */
-    const Region *iterates; /* in loops of that region */
-    CEntry       *shadowed; /* the entry of that name outside */
-    CEntry       *previous; /* the one entered before it */
-    int           depth;    /* of its scope */
+    bool          defined;   /* of a function: its body is in this file */
+    const CExpr  *meaning;   /* of a local integer that is never assigned again: what stands in its place */
+    size_t        token;     /* of its name */
+    CType        *open;      /* of a tag: its type, while that can be completed */
+    const Region *iterates;  /* in loops of that region */
+    const Region *temporary; /* in that region */
+    CEntry       *shadowed;  /* the entry of that name outside */
+    CEntry       *previous;  /* the one entered before it */
+    int           depth;     /* of its scope */
 };
 
 /* The symbol of a region for a name in scope or a field of it. */
@@ -135,7 +136,8 @@ typedef struct Parser {
     VEC(CNamed *) named;
     VEC(const CEntry *) own_names; /* declared in the outermost block of the region */
     VEC(CNamed *) iterators;       /* of the loops of the region around what is read */
-    Regions *out;
+    const char *temporary;         /* names that are temporary in all regions, separated by commas; or NULL */
+    Regions    *out;
     /* places: the columns of the tokens of one line */
     size_t line_begin, line_end;
     int   *columns;
@@ -192,7 +194,8 @@ const CExpr *read_unary(Parser *p);
 /* build.c: typed nodes */
 CExpr       *new_expr(Parser *p, CExprKind kind, kn_type type, size_t at);
 const CExpr *int_expr(Parser *p, kn_type type, int64_t value, size_t at);
-const CExpr *convert(Parser *p, const CExpr *e, kn_type to);
+const CExpr *convert(Parser *p, const CExpr *e, kn_type to);                     /* as C does by itself */
+const CExpr *cast_expr(Parser *p, const CExpr *e, kn_type to, const char *text); /* to a type written so */
 const CExpr *truth(Parser *p, const CExpr *e);
 const CExpr *unary_expr(Parser *p, COp op, const CExpr *e, size_t at);
 const CExpr *binary_expr(Parser *p, COp op, const CExpr *a, const CExpr *b, size_t at);

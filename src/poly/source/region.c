@@ -196,7 +196,7 @@ static bool read_local(Parser *p, const Specifiers *s, Sequence *list)
     if (type->kind != CTYPE_NUMBER)
         return refuse(p, name, "assign its parts", "`%s` is declared with a value and is no number", entry->name);
     if (is_name_for(p, entry, value)) {
-        entry->meaning = convert(p, value, type->number);
+        entry->meaning = cast_expr(p, value, type->number, type->spelling);
         return true;
     }
     const CNamed *symbol = region_symbol(p, entry, entry->name, type, name);
@@ -328,9 +328,35 @@ static bool is_hint(const char *text)
     return false;
 }
 
+/* `kiln temporary(A, B)`: the values of these arrays are not read behind the region. */
+static bool read_temporary(Parser *p)
+{
+    static const char words[] = "kiln temporary";
+    const char       *s       = token(p)->text;
+    if (strncmp(s, words, sizeof words - 1))
+        return refuse(p, p->at, "write: #pragma kiln temporary(A, B)", "`#pragma %.60s` is not understood", s);
+    s += sizeof words - 1;
+    for (s += strspn(s, " (,"); *s && *s != ')'; s += strspn(s, " ,")) {
+        const size_t n     = strcspn(s, " ,)");
+        CEntry      *entry = scope_find(p, intern_n(p->cx, s, n));
+        if (!entry || entry->kind != ENTRY_OBJECT)
+            return refuse(p, p->at, NULL, "`%.*s` is not declared before the region", n < 60 ? (int)n : 60, s);
+        entry->temporary = p->region;
+        for (size_t i = 0; i < p->named.count; i++)
+            p->named.at[i]->symbol.temporary |= p->named.at[i]->entry == entry;
+        s += n;
+    }
+    return true;
+}
+
 static const CStmt *read_pragma(Parser *p)
 {
     const Sequence none = { 0 };
+    if (!strncmp(token(p)->text, "kiln ", 5)) {
+        const bool good = read_temporary(p);
+        p->at++;
+        return good ? sequence_stmt(p, &none, p->at) : NULL;
+    }
     if (is(p, "scop"))
         return refuse(p, p->at, "end the first with `#pragma endscop`", "a region inside a region");
     if (!is_hint(token(p)->text))

@@ -293,9 +293,10 @@ static void read_probe(Parser *p)
     accept(p, ";");
 }
 
-bool source_regions(kn_context *cx, Arena *arena, const Source *source, const char *preprocessed, Regions *out)
+bool source_regions(kn_context *cx, Arena *arena, const Source *source, const char *preprocessed, const char *temporary,
+                    Regions *out)
 {
-    Parser p = { .cx = cx, .arena = arena, .source = source, .out = out };
+    Parser p = { .cx = cx, .arena = arena, .source = source, .temporary = temporary, .out = out };
     map_init(&p.names, arena);
     map_init(&p.tags, arena);
     c_lex(cx, arena, source->name, preprocessed, strlen(preprocessed), &p.tokens);

@@ -27,14 +27,25 @@ static const char *free_name(const Parser *p, const char *name, bool iterator)
     return tried;
 }
 
+/* Is it named in `#pragma kiln temporary(…)` or in the option? */
+static bool is_temporary(const Parser *p, const CEntry *entry)
+{
+    const size_t n = strlen(entry->name);
+    for (const char *s = p->temporary; s && *s; s += strcspn(s, ", "), s += strspn(s, ", "))
+        if (strcspn(s, ", ") == n && !strncmp(s, entry->name, n))
+            return true;
+    return p->region && entry->temporary == p->region;
+}
+
 static CNamed *add_symbol(Parser *p, CEntry *entry, const char *name, CSymbolKind kind)
 {
-    CNamed *s       = ARENA_NEW(p->arena, CNamed);
-    s->entry        = entry;
-    s->path         = name;
-    s->symbol.name  = entry->in_region ? free_name(p, name, kind == CSYMBOL_ITERATOR) : name;
-    s->symbol.kind  = kind;
-    s->symbol.local = entry->in_region;
+    CNamed *s           = ARENA_NEW(p->arena, CNamed);
+    s->entry            = entry;
+    s->path             = name;
+    s->symbol.name      = entry->in_region ? free_name(p, name, kind == CSYMBOL_ITERATOR) : name;
+    s->symbol.kind      = kind;
+    s->symbol.local     = entry->in_region;
+    s->symbol.temporary = is_temporary(p, entry);
     if (!p->region) /* an extent outside of regions: its symbols are made again for each region that uses it */
         return s;
     s->symbol.place = place_of(p, entry->token);
