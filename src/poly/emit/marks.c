@@ -10,6 +10,7 @@
 #include <isl/space.h>
 #include <string.h>
 
+/* The loops made so far; in loop_begins() the one that begins is among them. */
 static int depth_of(isl_ast_build *build)
 {
     isl_space *space = isl_ast_build_get_schedule_space(build);
@@ -37,7 +38,7 @@ isl_ast_node *mark_ends(isl_ast_node *node, isl_ast_build *build, void *writer)
 isl_id *loop_begins(isl_ast_build *build, void *writer)
 {
     Writer   *w     = writer;
-    const int depth = depth_of(build);
+    const int depth = depth_of(build) - 1;
     Text      names;
     text_init(&names, w->arena);
     text_add(&names, "loop");
