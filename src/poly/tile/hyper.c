@@ -38,6 +38,7 @@ static isl_aff *subscript(const Statement *st, int d)
     isl_pw_multi_aff *p     = isl_pw_multi_aff_from_map(map);
     isl_pw_aff       *value = isl_pw_multi_aff_get_pw_aff(p, 0);
     isl_pw_multi_aff_free(p);
+    value        = isl_pw_aff_gist(value, isl_set_copy(st->domain));
     isl_aff *out = isl_pw_aff_isa_aff(value) == isl_bool_true ? isl_pw_aff_as_aff(isl_pw_aff_copy(value)) : NULL;
     isl_pw_aff_free(value);
     return out;
@@ -49,7 +50,7 @@ static isl_aff *axis_by_write(const Axes *x, const Statement *st, int axis)
 {
     for (size_t i = 0; i < x->statement_count; i++) {
         const Statement *other = x->statements[i];
-        if (other->depth <= x->outer + axis || write_of(other)->array != write_of(st)->array)
+        if (other->depth < x->outer + x->count || write_of(other)->array != write_of(st)->array)
             continue;
         for (int d = 0; d < write_of(st)->array->rank; d++) {
             isl_aff *there = subscript(other, d);
@@ -91,9 +92,12 @@ bool axes_init(Axes *x, const Scop *s, isl_schedule_node *loop, isl_union_map *d
     bool complete = true;
     for (size_t i = 0; i < x->statement_count; i++)
         for (int k = 0; k < x->count; k++) {
-            const Statement *st = x->statements[i];
-            x->at[i][k]         = x->outer + k < st->depth ? iterator(st, x->outer + k) : axis_by_write(x, st, k);
-            complete            = complete && x->at[i][k];
+            const Statement *st    = x->statements[i];
+            bool             fewer = k > 0 && st->depth < x->outer + x->count;
+            x->at[i][k]            = fewer ? axis_by_write(x, st, k) : NULL;
+            if (!x->at[i][k] && x->outer + k < st->depth)
+                x->at[i][k] = iterator(st, x->outer + k);
+            complete = complete && x->at[i][k];
         }
     x->dependences = order_remaining(loop, dependences);
     return complete;

@@ -6,6 +6,7 @@
  *             for w = floor(p / P) + floor(q / Q)  parallel for floor(p / P)  for floor(r / R)…  the loops as they were
  *         diamond: p = a t + x, q = b t - x with the least slopes: all tiles along a wavefront start at once;
  *         parallelogram: p = t, q = a t + x: the wavefront grows tile by tile.
+ *         columns, of either shape: where no dependence moves along x, p = x alone, and no wavefronts.
  *         Further axes are cut by r = a t + y (with x skewed in, if that is needed) inside a tile, or left whole.
  * Holds   no hyperplane decreases along a dependence. So floor(p/P) and floor(q/Q) do not either, and two tiles of one
  *         wavefront have no dependence; inside a tile the order is that of the text.
@@ -44,10 +45,7 @@ static bool diamond_planes(const Axes *x, Hyper *p, Hyper *q)
     q->coefficient[1] = -1;
     if (!least_slope(x, p) || !least_slope(x, q))
         return false;
-    if (p->coefficient[0] + q->coefficient[0] > 0)
-        return true;
-    p->coefficient[0] = 1; /* nothing moves along x: any slope will do */
-    return hyper_shift(x, p);
+    return true;
 }
 
 static bool parallelogram_planes(const Axes *x, Hyper *p, Hyper *q)
@@ -59,7 +57,8 @@ static bool parallelogram_planes(const Axes *x, Hyper *p, Hyper *q)
 
 static isl_schedule_node *insert_band(isl_schedule_node *node, isl_union_pw_aff *upa)
 {
-    return isl_schedule_node_insert_partial_schedule(node, isl_multi_union_pw_aff_from_union_pw_aff(upa));
+    node = isl_schedule_node_insert_partial_schedule(node, isl_multi_union_pw_aff_from_union_pw_aff(upa));
+    return isl_schedule_node_band_member_set_ast_loop_type(node, 0, isl_ast_loop_atomic);
 }
 
 static isl_schedule_node *insert_mark(isl_schedule_node *node, const char *name)
@@ -73,7 +72,9 @@ static isl_schedule_node *tile_loop(Tiled *t, isl_schedule_node *node, isl_union
     Axes  x;
     Hyper p, q, r[MOST_AXES];
     *done = axes_init(&x, t->scop, node, dependences) &&
-            (t->options.shape == SHAPE_DIAMOND ? diamond_planes(&x, &p, &q) : parallelogram_planes(&x, &p, &q));
+            (diamond_planes(&x, &p, &q) &&
+                 (t->options.shape == SHAPE_DIAMOND || p.coefficient[0] + q.coefficient[0] == 0) ||
+             t->options.shape == SHAPE_PARALLELOGRAM && parallelogram_planes(&x, &p, &q));
     if (*done) {
         bool cut[MOST_AXES] = { false };
         for (int k = 2; k < x.count; k++)
@@ -81,17 +82,24 @@ static isl_schedule_node *tile_loop(Tiled *t, isl_schedule_node *node, isl_union
         int64_t sizes[MOST_TILE_DIMS];
         size_skewed(t, &x, &p, &q, cut, sizes);
         int down = 0;
+        node     = isl_schedule_node_band_member_set_ast_loop_type(node, 0, isl_ast_loop_atomic);
         for (int k = x.count - 1; k >= 2; k--)
             if (sizes[k]) {
                 node = insert_band(node, hyper_tile(&x, &r[k], sizes[k]));
                 down++;
             }
         isl_union_pw_aff *first = hyper_tile(&x, &p, sizes[0]), *second = hyper_tile(&x, &q, sizes[1]);
-        node = insert_mark(node, MARK_TILE);
-        node = insert_band(node, isl_union_pw_aff_copy(first));
-        node = insert_mark(node, MARK_PARALLEL);
-        node = insert_band(node, isl_union_pw_aff_add(first, second));
-        for (down += 4; down > 0; down--)
+        bool              columns = p.coefficient[0] + q.coefficient[0] == 0;
+        node                      = insert_mark(node, MARK_TILE);
+        node                      = insert_band(node, isl_union_pw_aff_copy(first));
+        node                      = insert_mark(node, MARK_PARALLEL);
+        if (columns) {
+            isl_union_pw_aff_free(first);
+            isl_union_pw_aff_free(second);
+        } else {
+            node = insert_band(node, isl_union_pw_aff_add(first, second));
+        }
+        for (down += columns ? 3 : 4; down > 0; down--)
             node = isl_schedule_node_child(node, 0);
     }
     axes_free(&x);
