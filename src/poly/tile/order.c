@@ -78,14 +78,16 @@ isl_schedule_node *order_mark(isl_schedule_node *node, isl_union_map *dependence
     return isl_schedule_node_ancestor(node, up);
 }
 
+void order_identity_of(Tiled *t, const Statement *st)
+{
+    TiledStatement x = { .name = st->name, .source = st, .executes = isl_set_identity(isl_set_copy(st->domain)) };
+    for (size_t k = 0; k < st->accesses.count; k++)
+        vec_push(t->scop->arena, &x.accesses, ((TiledAccess){ .access = &st->accesses.at[k] }));
+    vec_push(t->scop->arena, &t->statements, x);
+}
+
 void order_identity(Tiled *t)
 {
-    const Scop *s = t->scop;
-    for (size_t i = 0; i < s->statements.count; i++) {
-        const Statement *st = &s->statements.at[i];
-        TiledStatement   x = { .name = st->name, .source = st, .executes = isl_set_identity(isl_set_copy(st->domain)) };
-        for (size_t k = 0; k < st->accesses.count; k++)
-            vec_push(s->arena, &x.accesses, ((TiledAccess){ .access = &st->accesses.at[k] }));
-        vec_push(s->arena, &t->statements, x);
-    }
+    for (size_t i = 0; i < t->scop->statements.count; i++)
+        order_identity_of(t, &t->scop->statements.at[i]);
 }

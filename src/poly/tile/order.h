@@ -20,7 +20,8 @@ bool order_innermost(isl_schedule_node *band);
  * already, and innermost ones that can be vectors. Takes the node and gives it at the same place. */
 isl_schedule_node *order_mark(isl_schedule_node *node, isl_union_map *dependences, bool threads);
 
-/* The statements of the tiled program when each instance runs once and where it did. */
+/* The statements of the tiled program when each instance runs once and where it did; or one of them. */
 void order_identity(Tiled *t);
+void order_identity_of(Tiled *t, const Statement *st);
 
 #endif

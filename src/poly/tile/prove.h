@@ -7,5 +7,7 @@
 
 /* NULL, or what is wrong with the program: always a mistake of ours, or isl's quota. */
 const char *tile_prove(const Tiled *t);
+/* The same for programs in which instances run several times, or in scratch (prove_flow.c). */
+const char *tile_prove_flow(const Tiled *t);
 
 #endif

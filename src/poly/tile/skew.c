@@ -72,9 +72,9 @@ static isl_schedule_node *tile_loop(Tiled *t, isl_schedule_node *node, isl_union
     Axes  x;
     Hyper p, q, r[MOST_AXES];
     *done = axes_init(&x, t->scop, node, dependences) &&
-            (diamond_planes(&x, &p, &q) &&
-                 (t->options.shape == SHAPE_DIAMOND || p.coefficient[0] + q.coefficient[0] == 0) ||
-             t->options.shape == SHAPE_PARALLELOGRAM && parallelogram_planes(&x, &p, &q));
+            ((diamond_planes(&x, &p, &q) &&
+              (t->options.shape == SHAPE_DIAMOND || p.coefficient[0] + q.coefficient[0] == 0)) ||
+             (t->options.shape == SHAPE_PARALLELOGRAM && parallelogram_planes(&x, &p, &q)));
     if (*done) {
         bool cut[MOST_AXES] = { false };
         for (int k = 2; k < x.count; k++)

@@ -4,6 +4,7 @@
 #include "poly/model/model.h"
 #include "poly/source/source.h"
 #include "poly/tile/order.h"
+#include "poly/tile/overlap.h"
 #include "poly/tile/prove.h"
 #include "poly/tile/skew.h"
 
@@ -55,12 +56,13 @@ typedef struct Shape {
 
 static const Shape shapes[] = {
     [SHAPE_NONE]          = { shape_none, "isl failed" },
+    [SHAPE_SCALENE]       = { shape_overlapped, "no two stages can be fused" },
     [SHAPE_DIAMOND]       = { shape_skewed, "no loop over time has dependences that diamonds can follow" },
     [SHAPE_PARALLELOGRAM] = { shape_skewed, "no loop over time has dependences that parallelograms can follow" },
 };
 
 /* What auto tries, the first that fits. */
-static const TileShape preferred[] = { SHAPE_DIAMOND, SHAPE_PARALLELOGRAM, SHAPE_NONE };
+static const TileShape preferred[] = { SHAPE_DIAMOND, SHAPE_PARALLELOGRAM, SHAPE_SCALENE, SHAPE_NONE };
 
 static Tiled *attempt(Scop *s, const TileOptions *options, TileShape shape)
 {

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/* Overlapped tiles: each tile computes all that it needs of its group's stages.
+ *
+ * Takes   groups of stages with the points that each tile needs.
+ * Gives   for each group: parallel loops over the tiles o, and in a tile its copies into scratch, its stages in the
+ * order of the text (scalene), its copies out. An instance X[o, i] executes S[i] in tile o. Holds   the order inside a
+ * tile is that of the text; tiles of a group share no memory that one of them writes. Both are proved with the whole
+ * (prove.c). From    Zhao and Cohen 2019, 3.1, 3.3, 3.4, with tile-qualified instances in place of expansion nodes. */
+#include "poly/tile/overlap.h"
+#include "poly/tile/order.h"
+
+isl_map *overlap_executes(isl_map *tile, const char *name)
+{
+    isl_map *map = isl_map_flatten_domain(isl_map_range_map(isl_map_copy(tile)));
+    return isl_map_set_tuple_name(map, isl_dim_in, name);
+}
+
+/* The tiled statements of a group's stages. */
+static void make_statements(Made *m)
+{
+    const Scop *s = m->p->tiled->scop;
+    for (size_t i = 0; i < s->statements.count; i++) {
+        const Statement *st    = &s->statements.at[i];
+        const Stage     *stage = NULL;
+        for (size_t k = 0; k < m->p->at.count && !stage; k++) {
+            isl_union_set *own = isl_union_set_from_set(isl_set_copy(st->domain));
+            isl_union_set *in  = isl_union_set_intersect(own, isl_union_set_copy(m->p->at.at[k].domain));
+            if (m->p->at.at[k].group == m->group && isl_union_set_is_empty(in) != isl_bool_true)
+                stage = &m->p->at.at[k];
+            isl_union_set_free(in);
+        }
+        if (!stage)
+            continue;
+        isl_space *space =
+            isl_space_map_from_domain_and_range(isl_set_get_space(st->domain), isl_set_get_space(stage->all));
+        isl_map *points  = isl_union_map_extract_map(stage->points, space);
+        isl_map *tile    = isl_map_apply_range(isl_map_copy(stage->need), isl_map_reverse(points));
+        tile             = isl_map_coalesce(isl_map_intersect_range(tile, isl_set_copy(st->domain)));
+        TiledStatement x = { .name = arena_printf(s->arena, "X%s", st->name + 1), .source = st };
+        x.executes       = overlap_executes(tile, x.name);
+        for (size_t k = 0; k < st->accesses.count; k++)
+            vec_push(s->arena, &x.accesses, ((TiledAccess){ .access = &st->accesses.at[k] }));
+        vec_push(s->arena, &m->run, x);
+        vec_push(s->arena, &m->tiles, tile);
+    }
+}
+
+static isl_schedule *then(isl_schedule *first, isl_schedule *second)
+{
+    return !first ? second : !second ? first : isl_schedule_sequence(first, second);
+}
+
+/* The stages as the text has them, in terms of X. */
+static isl_schedule *stages_of(const Made *m)
+{
+    isl_union_map *executes = NULL;
+    for (size_t i = 0; i < m->run.count; i++) {
+        isl_union_map *one = isl_union_map_from_map(isl_map_copy(m->run.at[i].executes));
+        executes           = executes ? isl_union_map_union(executes, one) : one;
+    }
+    isl_union_set *domain = isl_union_map_range(isl_union_map_copy(executes));
+    isl_schedule  *text   = isl_schedule_intersect_domain(isl_schedule_copy(m->p->tiled->scop->schedule), domain);
+    return isl_schedule_pullback_union_pw_multi_aff(text, isl_union_pw_multi_aff_from_union_map(executes));
+}
+
+/* One loop for each coordinate k >= `from` of the instances of a schedule. */
+static isl_union_pw_aff *coordinate(isl_union_set *domain, int k)
+{
+    isl_union_pw_aff *all  = NULL;
+    isl_set_list     *sets = isl_union_set_get_set_list(domain);
+    for (int i = 0; i < isl_set_list_n_set(sets); i++) {
+        isl_set *set = isl_set_list_get_set(sets, i);
+        isl_aff *aff =
+            isl_aff_var_on_domain(isl_local_space_from_space(isl_set_get_space(set)), isl_dim_set, (unsigned)k);
+        isl_union_pw_aff *one =
+            isl_union_pw_aff_from_pw_aff(isl_pw_aff_intersect_domain(isl_pw_aff_from_aff(aff), set));
+        all = all ? isl_union_pw_aff_union_add(all, one) : one;
+    }
+    isl_set_list_free(sets);
+    return all;
+}
+
+static isl_schedule *insert_coordinate(isl_schedule *s, int k)
+{
+    isl_union_set *domain = isl_schedule_get_domain(s);
+    s = isl_schedule_insert_partial_schedule(s, isl_multi_union_pw_aff_from_union_pw_aff(coordinate(domain, k)));
+    isl_union_set_free(domain);
+    return s;
+}
+
+static isl_schedule *copy_of(const Made *m, const TiledStatement *x)
+{
+    isl_set      *domain = isl_map_domain(isl_map_copy(x->executes));
+    int           n      = (int)isl_set_dim(domain, isl_dim_set);
+    isl_schedule *s      = isl_schedule_from_domain(isl_union_set_from_set(domain));
+    for (int k = n - 1; k >= m->tile_dims; k--)
+        s = insert_coordinate(s, k);
+    return s;
+}
+
+/* Dependences between instances of one tile: those of the text. */
+static isl_union_map *inside_tiles(const Made *m)
+{
+    isl_union_map *executes = NULL;
+    for (size_t i = 0; i < m->run.count; i++) {
+        isl_union_map *one = isl_union_map_from_map(isl_map_copy(m->run.at[i].executes));
+        executes           = executes ? isl_union_map_union(executes, one) : one;
+    }
+    isl_union_map *all = isl_union_map_apply_range(isl_union_map_copy(executes), order_dependences(m->p->tiled->scop));
+    return isl_union_map_apply_range(all, isl_union_map_reverse(executes));
+}
+
+static isl_schedule *mark_group(const Made *m, isl_schedule *s)
+{
+    isl_ctx           *isl  = isl_schedule_get_ctx(s);
+    isl_union_map     *left = inside_tiles(m);
+    isl_schedule_node *node = isl_schedule_node_child(isl_schedule_get_root(s), 0);
+    isl_schedule_free(s);
+    node = isl_schedule_node_child(isl_schedule_node_insert_mark(node, isl_id_alloc(isl, MARK_PARALLEL, NULL)), 0);
+    for (int k = 0; k < m->tile_dims; k++) {
+        node = isl_schedule_node_band_member_set_ast_loop_type(node, 0, isl_ast_loop_atomic);
+        node = isl_schedule_node_child(node, 0);
+    }
+    node = isl_schedule_node_child(isl_schedule_node_insert_mark(node, isl_id_alloc(isl, MARK_TILE, NULL)), 0);
+    node = order_mark(node, left, true);
+    isl_union_map_free(left);
+    s = isl_schedule_node_get_schedule(node);
+    isl_schedule_node_free(node);
+    return s;
+}
+
+static isl_schedule *tiled_group(Made *m)
+{
+    Tiled        *t   = m->p->tiled;
+    isl_schedule *all = NULL;
+    for (size_t i = 0; i < m->in.count; i++)
+        all = then(all, copy_of(m, &m->in.at[i]));
+    all = then(all, stages_of(m));
+    for (size_t i = 0; i < m->out.count; i++)
+        all = then(all, copy_of(m, &m->out.at[i]));
+    for (int k = m->tile_dims - 1; k >= 0; k--)
+        all = insert_coordinate(all, k);
+    for (size_t i = 0; i < m->in.count; i++)
+        vec_push(t->scop->arena, &t->statements, m->in.at[i]);
+    for (size_t i = 0; i < m->run.count; i++)
+        vec_push(t->scop->arena, &t->statements, m->run.at[i]);
+    for (size_t i = 0; i < m->out.count; i++)
+        vec_push(t->scop->arena, &t->statements, m->out.at[i]);
+    return mark_group(m, all);
+}
+
+/* A group of one stage keeps its loops. */
+static isl_schedule *plain_group(Stages *p, int group)
+{
+    Tiled         *t           = p->tiled;
+    const Scop    *s           = t->scop;
+    const Stage   *stage       = &p->at.at[p->groups.at[group].root];
+    isl_union_map *dependences = order_dependences(s);
+    isl_schedule  *text =
+        isl_schedule_intersect_domain(isl_schedule_copy(s->schedule), isl_union_set_copy(stage->domain));
+    isl_schedule_node *root = isl_schedule_get_root(text);
+    isl_schedule_free(text);
+    root = order_mark(root, dependences, false);
+    text = isl_schedule_node_get_schedule(root);
+    isl_schedule_node_free(root);
+    isl_union_map_free(dependences);
+    for (size_t i = 0; i < s->statements.count; i++) {
+        isl_set *here = isl_union_set_extract_set(stage->domain, isl_set_get_space(s->statements.at[i].domain));
+        if (isl_set_plain_is_empty(here) == isl_bool_false)
+            order_identity_of(t, &s->statements.at[i]);
+        isl_set_free(here);
+    }
+    return text;
+}
+
+static int stages_in(const Stages *p, int group)
+{
+    int n = 0;
+    for (size_t i = 0; i < p->at.count; i++)
+        n += p->at.at[i].group == group;
+    return n;
+}
+
+bool shape_overlapped(Tiled *t)
+{
+    Stages p;
+    bool   ok    = stages_init(&p, t) && stages_fuse(&p);
+    int   *order = ARENA_ARRAY(t->scop->arena, int, p.groups.count + 1);
+    if (ok)
+        stages_order(&p, order);
+    for (size_t k = 0; ok && k < p.groups.count; k++) {
+        isl_schedule *group;
+        if (stages_in(&p, order[k]) == 1) {
+            group = plain_group(&p, order[k]);
+        } else {
+            Made m = { .p = &p, .group = order[k], .tile_dims = p.groups.at[order[k]].tile_dims };
+            make_statements(&m);
+            ok    = scratch_make(&m);
+            group = ok ? tiled_group(&m) : NULL;
+            for (size_t i = 0; i < m.tiles.count; i++)
+                isl_map_free(m.tiles.at[i]);
+            if (!ok)
+                for (size_t i = 0; i < m.run.count; i++)
+                    isl_map_free(m.run.at[i].executes);
+        }
+        t->schedule = then(t->schedule, group);
+    }
+    stages_free(&p);
+    return ok && t->schedule;
+}

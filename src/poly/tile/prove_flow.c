@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/* The proof of programs in which instances run several times, or in scratch.
+ *
+ * Takes   a tiled program; memory is elements of arrays, and for scratch elements of a tile.
+ * Gives   nothing, or what differs from the given program.
+ * Holds   (1) dataflow: the source of each read, by isl's analysis of the tiled program and followed through copies, is
+ *         an instance of the statement instance that the given program's read has as its source, or both have none;
+ *         (2) results: the last write of each element that lives on is by the same instance;
+ *         (3) independence: no iteration of a loop marked parallel or vector touches memory that another one writes. */
+#include "poly/tile/prove.h"
+
+#include <isl/flow.h>
+#include <isl/schedule_node.h>
+
+enum { MOST_COPIES = 4 }; /* one after the other: out of one group's scratch, into another's */
+
+typedef struct Memory {
+    const Tiled   *t;
+    isl_union_map *reads, *writes; /* X -> place; a place of scratch is name[o…, element…] */
+    isl_union_map *executes;       /* X -> S, of what is no copy */
+    isl_union_map *back;           /* [X -> place] -> [S -> element], of reads */
+    isl_union_set *copies;
+    isl_union_map *shared_writes; /* those of `writes` that are not to scratch */
+} Memory;
+
+static void add(isl_union_map **to, isl_map *map)
+{
+    *to = *to ? isl_union_map_add_map(*to, map) : isl_union_map_from_map(map);
+}
+
+/* { X -> place } for an access of an array's element { X -> array[…] }. Takes it. */
+static isl_map *place_of(const Scratch *s, isl_map *element)
+{
+    if (!s)
+        return element;
+    isl_space *space = isl_space_domain(isl_map_get_space(element));
+    int        n     = (int)isl_space_dim(space, isl_dim_set);
+    int        tiles = (int)isl_multi_aff_dim(s->offset, isl_dim_in);
+    isl_map   *o     = isl_map_from_multi_aff(
+              isl_multi_aff_project_out_map(space, isl_dim_set, (unsigned)tiles, (unsigned)(n - tiles)));
+    o       = isl_map_reset_tuple_id(o, isl_dim_out);
+    element = isl_map_reset_tuple_id(element, isl_dim_out);
+    return isl_map_set_tuple_name(isl_map_flat_range_product(o, element), isl_dim_out, s->name);
+}
+
+/* { place -> array[…] } */
+static isl_map *element_of(const Scratch *s, isl_space *array)
+{
+    if (!s)
+        return isl_map_identity(isl_space_map_from_set(array));
+    int        rank  = (int)isl_space_dim(array, isl_dim_set);
+    int        tiles = (int)isl_multi_aff_dim(s->offset, isl_dim_in);
+    isl_space *space = isl_space_add_dims(isl_space_reset_tuple_id(array, isl_dim_set), isl_dim_set, (unsigned)tiles);
+    isl_map   *map   = isl_map_from_multi_aff(isl_multi_aff_project_out_map(
+            isl_space_set_tuple_name(space, isl_dim_set, s->name), isl_dim_set, 0, (unsigned)tiles));
+    (void)rank;
+    return isl_map_set_tuple_name(map, isl_dim_out, s->array->name);
+}
+
+static void memory_of(Memory *m, const Tiled *t)
+{
+    *m               = (Memory){ .t = t };
+    isl_space *space = isl_set_get_space(t->scop->context);
+    m->copies        = isl_union_set_empty(isl_space_copy(space));
+    m->reads         = isl_union_map_empty(isl_space_copy(space));
+    m->writes        = isl_union_map_copy(m->reads);
+    m->executes      = isl_union_map_copy(m->reads);
+    m->back          = isl_union_map_copy(m->reads);
+    m->shared_writes = isl_union_map_empty(space);
+    for (size_t i = 0; i < t->statements.count; i++) {
+        const TiledStatement *x = &t->statements.at[i];
+        if (!x->source) {
+            isl_map *place = place_of(x->copied, isl_map_copy(x->executes));
+            m->copies      = isl_union_set_add_set(m->copies, isl_map_domain(isl_map_copy(x->executes)));
+            add(x->copy_out ? &m->reads : &m->writes, place);
+            add(x->copy_out ? &m->writes : &m->reads, isl_map_copy(x->executes));
+            if (x->copy_out)
+                add(&m->shared_writes, isl_map_copy(x->executes));
+            continue;
+        }
+        add(&m->executes, isl_map_copy(x->executes));
+        for (size_t k = 0; k < x->accesses.count; k++) {
+            const TiledAccess *a = &x->accesses.at[k];
+            isl_map           *e = isl_map_apply_range(isl_map_copy(x->executes), isl_map_copy(a->access->relation));
+            if (a->access->write && !a->scratch)
+                add(&m->shared_writes, isl_map_copy(e));
+            if (!a->access->write) {
+                isl_space *array = isl_space_range(isl_map_get_space(e));
+                add(&m->back, isl_map_product(isl_map_copy(x->executes), element_of(a->scratch, array)));
+            }
+            add(a->access->write ? &m->writes : &m->reads, place_of(a->scratch, e));
+        }
+    }
+}
+
+static void memory_free(Memory *m)
+{
+    isl_union_map_free(m->reads);
+    isl_union_map_free(m->writes);
+    isl_union_map_free(m->executes);
+    isl_union_map_free(m->back);
+    isl_union_set_free(m->copies);
+    isl_union_map_free(m->shared_writes);
+}
+
+/* The last sources: { source -> [sink -> place] }; *none: { sink -> place } that have none. */
+static isl_union_map *sources(isl_schedule *order, isl_union_map *reads, isl_union_map *writes, isl_union_map **none)
+{
+    isl_union_access_info *info = isl_union_access_info_from_sink(isl_union_map_copy(reads));
+    info                        = isl_union_access_info_set_must_source(info, isl_union_map_copy(writes));
+    info                        = isl_union_access_info_set_schedule(info, isl_schedule_copy(order));
+    isl_union_flow *flow        = isl_union_access_info_compute_flow(info);
+    isl_union_map  *full        = isl_union_flow_get_full_must_dependence(flow);
+    if (none)
+        *none = isl_union_flow_get_must_no_source(flow);
+    isl_union_flow_free(flow);
+    return full;
+}
+
+/* Takes both. */
+static bool within(isl_union_map *a, isl_union_map *b)
+{
+    isl_bool yes = isl_union_map_is_subset(a, b);
+    isl_union_map_free(a);
+    isl_union_map_free(b);
+    return yes == isl_bool_true;
+}
+
+/* Follows sources that are copies to what they copied. `from`: { source -> copy }, `blank`: copies of what no instance
+ * wrote. What ends in a blank copy is added to *none. */
+static isl_union_map *through_copies(const Memory *m, isl_union_map *full, isl_union_map *from, isl_union_set *blank,
+                                     isl_union_set **none)
+{
+    for (int i = 0; i < MOST_COPIES; i++) {
+        isl_union_map *open = isl_union_map_intersect_domain(isl_union_map_copy(full), isl_union_set_copy(m->copies));
+        isl_union_map *end  = isl_union_map_intersect_domain(isl_union_map_copy(open), isl_union_set_copy(blank));
+        *none               = isl_union_set_union(*none, isl_union_map_range(end));
+        full                = isl_union_map_subtract_domain(full, isl_union_set_copy(m->copies));
+        open                = isl_union_map_apply_domain(open, isl_union_map_reverse(isl_union_map_copy(from)));
+        full                = isl_union_map_union(full, open);
+    }
+    return full;
+}
+
+/* (1) and (2). */
+static const char *prove_values(const Memory *m)
+{
+    const Scop    *s = m->t->scop;
+    isl_union_map *none_of, *given = sources(s->schedule, s->reads, s->writes, NULL);
+    isl_union_map *full   = sources(m->t->schedule, m->reads, m->writes, &none_of);
+    isl_union_map *sink   = isl_union_map_domain_map(isl_union_map_copy(m->reads)); /* [X -> place] -> X */
+    isl_union_map *copied = isl_union_map_apply_range(isl_union_map_copy(full), sink);
+    copied                = isl_union_map_intersect_range(copied, isl_union_set_copy(m->copies));
+    isl_union_set *blank =
+        isl_union_set_intersect(isl_union_map_domain(isl_union_map_copy(none_of)), isl_union_set_copy(m->copies));
+    isl_union_set *none = isl_union_map_wrap(none_of);
+    full                = through_copies(m, full, copied, blank, &none);
+
+    /* Sinks that are copies fall away: `back` does not know them. */
+    full                = isl_union_map_apply_range(full, isl_union_map_copy(m->back));
+    isl_union_map *ends = isl_union_map_intersect_domain(isl_union_map_copy(full), isl_union_set_copy(m->copies));
+    bool           open = isl_union_map_is_empty(ends) != isl_bool_true;
+    isl_union_map_free(ends);
+    full                 = isl_union_map_apply_domain(full, isl_union_map_copy(m->executes));
+    isl_union_map *blind = isl_union_set_unwrap(isl_union_set_apply(none, isl_union_map_copy(m->back)));
+    const char    *wrong = open ? "a copy has no end" : NULL;
+    if (!within(full, given) && !wrong)
+        wrong = "a read has another source";
+    if (!within(blind, isl_union_map_copy(s->live_in)) && !wrong)
+        wrong = "a read has no source";
+
+    isl_union_map *over = sources(m->t->schedule, m->shared_writes, m->shared_writes, NULL);
+    isl_union_map *last =
+        isl_union_map_subtract_domain(isl_union_map_copy(m->shared_writes), isl_union_map_domain(over));
+    for (size_t i = 0; i < s->region->symbols.count; i++) {
+        const CSymbol *array = s->region->symbols.at[i];
+        if (!array->local || (array->kind != CSYMBOL_ARRAY && array->kind != CSYMBOL_SCALAR))
+            continue;
+        isl_space *space = isl_space_set_alloc(s->isl, 0, (unsigned)array->rank);
+        space            = isl_space_set_tuple_name(space, isl_dim_set, array->name);
+        last             = isl_union_map_subtract_range(last, isl_union_set_from_set(isl_set_universe(space)));
+    }
+    /* A copy out writes what the source of its read wrote. */
+    for (int i = 0; i < MOST_COPIES; i++) {
+        isl_union_map *by = isl_union_map_intersect_domain(isl_union_map_copy(last), isl_union_set_copy(m->copies));
+        last              = isl_union_map_subtract_domain(last, isl_union_set_copy(m->copies));
+        last              = isl_union_map_union(last,
+                                                isl_union_map_apply_domain(by, isl_union_map_reverse(isl_union_map_copy(copied))));
+    }
+    last           = isl_union_map_apply_domain(last, isl_union_map_copy(m->executes));
+    isl_bool equal = isl_union_map_is_equal(last, s->live_out);
+    if (equal != isl_bool_true && !wrong)
+        wrong = "a result is written by another instance";
+    isl_union_map_free(last);
+    isl_union_map_free(copied);
+    isl_union_set_free(blank);
+    return wrong;
+}
+
+typedef struct Marks {
+    const Memory *m;
+    bool          wrong;
+} Marks;
+
+/* (3), at one mark. */
+static isl_bool prove_mark(isl_schedule_node *node, void *user)
+{
+    Marks *marks = user;
+    if (isl_schedule_node_get_type(node) != isl_schedule_node_mark)
+        return isl_bool_true;
+    isl_id *id   = isl_schedule_node_mark_get_id(node);
+    bool    loop = strcmp(isl_id_get_name(id), MARK_TILE) != 0;
+    isl_id_free(id);
+    if (!loop)
+        return isl_bool_true;
+    isl_schedule_node *band = isl_schedule_node_get_child(node, 0);
+    while (isl_schedule_node_get_type(band) == isl_schedule_node_mark)
+        band = isl_schedule_node_child(band, 0);
+    isl_union_set *domain = isl_schedule_node_get_domain(band);
+    isl_union_map *writes =
+        isl_union_map_intersect_domain(isl_union_map_copy(marks->m->writes), isl_union_set_copy(domain));
+    isl_union_map *all  = isl_union_map_intersect_domain(isl_union_map_copy(marks->m->reads), domain);
+    all                 = isl_union_map_union(all, isl_union_map_copy(writes));
+    isl_union_map *meet = isl_union_map_apply_range(writes, isl_union_map_reverse(all));
+    meet = isl_union_map_eq_at_multi_union_pw_aff(meet, isl_schedule_node_get_prefix_schedule_multi_union_pw_aff(band));
+    isl_multi_union_pw_aff *partial = isl_schedule_node_band_get_partial_schedule(band);
+    isl_union_pw_aff       *first   = isl_multi_union_pw_aff_get_union_pw_aff(partial, 0);
+    isl_multi_union_pw_aff_free(partial);
+    isl_union_map *same = isl_union_map_eq_at_multi_union_pw_aff(isl_union_map_copy(meet),
+                                                                 isl_multi_union_pw_aff_from_union_pw_aff(first));
+    marks->wrong        = !within(meet, same) || marks->wrong;
+    isl_schedule_node_free(band);
+    return isl_bool_true;
+}
+
+const char *tile_prove_flow(const Tiled *t)
+{
+    Memory m;
+    memory_of(&m, t);
+    const char        *wrong = prove_values(&m);
+    Marks              marks = { .m = &m };
+    isl_schedule_node *root  = isl_schedule_get_root(t->schedule);
+    if (!wrong && isl_schedule_node_foreach_descendant_top_down(root, prove_mark, &marks) != isl_stat_ok)
+        wrong = "isl failed";
+    if (!wrong && marks.wrong)
+        wrong = "a loop is marked parallel and its iterations share memory";
+    isl_schedule_node_free(root);
+    memory_free(&m);
+    return wrong;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* Scratch of tiles.
+ *
+ * Takes   the tiled statements of a group.
+ * Gives   for each array that two tiles would both write, and for each local one, scratch: the box of the elements that
+ *         a tile touches, [offset(o), offset(o) + size). Elements that a tile reads and does not write are copied in;
+ *         those of its own share that are live are copied out.
+ * Holds   boxes have constant size. No element is copied out by two tiles. */
+#include "poly/tile/overlap.h"
+
+#include <isl/fixed_box.h>
+
+/* { [o…] -> array[…] } of one access of one tiled statement. */
+static isl_map *touched(const Made *m, size_t i, const Access *a)
+{
+    return isl_map_apply_range(isl_map_copy(m->tiles.at[i]), isl_map_copy(a->relation));
+}
+
+/* All that a tile reads, or writes, of the array; NULL: nothing. */
+static isl_map *all_touched(const Made *m, const CSymbol *array, bool write)
+{
+    isl_map *all = NULL;
+    for (size_t i = 0; i < m->run.count; i++) {
+        const Statement *st = m->run.at[i].source;
+        for (size_t k = 0; k < st->accesses.count; k++)
+            if (st->accesses.at[k].array == array && st->accesses.at[k].write == write) {
+                isl_map *one = touched(m, i, &st->accesses.at[k]);
+                all          = all ? isl_map_union(all, one) : one;
+            }
+    }
+    return all;
+}
+
+/* Does an instance that writes the array run in two tiles? */
+static bool overlaps(const Made *m, const CSymbol *array)
+{
+    for (size_t i = 0; i < m->run.count; i++) {
+        const Statement *st = m->run.at[i].source;
+        if (st->accesses.at[st->accesses.count - 1].array == array &&
+            isl_map_is_injective(m->tiles.at[i]) != isl_bool_true)
+            return true;
+    }
+    return false;
+}
+
+/* Is the array used by statements of the group alone? */
+static bool only_here(const Made *m, const CSymbol *array)
+{
+    const Scop *s    = m->p->tiled->scop;
+    size_t      here = 0, all = 0;
+    for (size_t i = 0; i < s->statements.count; i++)
+        for (size_t k = 0; k < s->statements.at[i].accesses.count; k++)
+            all += s->statements.at[i].accesses.at[k].array == array;
+    for (size_t i = 0; i < m->run.count; i++)
+        for (size_t k = 0; k < m->run.at[i].source->accesses.count; k++)
+            here += m->run.at[i].source->accesses.at[k].array == array;
+    return here == all;
+}
+
+/* What the tile's own share writes of the array, of the stages whose values are live. */
+static isl_map *share_written(const Made *m, const CSymbol *array)
+{
+    isl_map *all = NULL;
+    for (size_t i = 0; i < m->run.count; i++) {
+        const Statement *st    = m->run.at[i].source;
+        const Access    *write = &st->accesses.at[st->accesses.count - 1];
+        if (write->array != array)
+            continue;
+        for (size_t k = 0; k < m->p->at.count; k++) {
+            const Stage *stage = &m->p->at.at[k];
+            if (stage->group != m->group || !stage->core)
+                continue;
+            isl_space *space =
+                isl_space_map_from_domain_and_range(isl_set_get_space(st->domain), isl_set_get_space(stage->all));
+            isl_map *points = isl_union_map_extract_map(stage->points, space);
+            isl_map *own    = isl_map_apply_range(isl_map_copy(stage->core), isl_map_reverse(points));
+            own             = isl_map_apply_range(own, isl_map_copy(write->relation));
+            all             = all ? isl_map_union(all, own) : own;
+        }
+    }
+    return all ? isl_map_coalesce(all) : NULL;
+}
+
+static TiledStatement copy(const Made *m, const Scratch *scratch, isl_map *elements, bool out)
+{
+    TiledStatement x = { .name   = arena_printf(m->p->tiled->scop->arena, "%s%s", out ? "out_" : "in_", scratch->name),
+                         .copied = scratch,
+                         .copy_out = out };
+    x.executes       = overlap_executes(elements, x.name);
+    isl_map_free(elements);
+    return x;
+}
+
+static Scratch *box_of(const Made *m, const CSymbol *array, isl_map *elements)
+{
+    Arena         *arena = m->p->tiled->scop->arena;
+    isl_fixed_box *box   = isl_map_get_range_simple_fixed_box_hull(elements);
+    Scratch       *s     = NULL;
+    if (isl_fixed_box_is_valid(box) == isl_bool_true) {
+        s       = ARENA_NEW(arena, Scratch);
+        *s      = (Scratch){ .array = array, .rank = array->rank, .offset = isl_fixed_box_get_offset(box) };
+        s->name = arena_printf(arena, "%s_tile%s", array->name, m->group ? arena_printf(arena, "%d", m->group) : "");
+        s->size = ARENA_ARRAY(arena, int64_t, (size_t)array->rank + 1);
+        s->fold = ARENA_ARRAY(arena, int64_t, (size_t)array->rank + 1);
+        isl_multi_val *size = isl_fixed_box_get_size(box);
+        for (int d = 0; d < array->rank; d++) {
+            isl_val *v = isl_multi_val_get_val(size, d);
+            s->size[d] = isl_val_get_num_si(v);
+            isl_val_free(v);
+        }
+        isl_multi_val_free(size);
+    }
+    isl_fixed_box_free(box);
+    isl_map_free(elements);
+    return s;
+}
+
+/* The statements of the group use the scratch wherever they use the array. */
+static void use(Made *m, const Scratch *scratch)
+{
+    for (size_t i = 0; i < m->run.count; i++)
+        for (size_t k = 0; k < m->run.at[i].accesses.count; k++)
+            if (m->run.at[i].accesses.at[k].access->array == scratch->array)
+                m->run.at[i].accesses.at[k].scratch = scratch;
+}
+
+static bool make_one(Made *m, const CSymbol *array)
+{
+    Tiled   *t       = m->p->tiled;
+    isl_map *written = all_touched(m, array, true), *read = all_touched(m, array, false);
+    isl_map *all     = read ? isl_map_union(isl_map_copy(written), isl_map_copy(read)) : isl_map_copy(written);
+    Scratch *scratch = box_of(m, array, all);
+    isl_map *in      = read ? isl_map_subtract(read, isl_map_copy(written)) : NULL;
+    isl_map_free(written);
+    if (!scratch) {
+        isl_map_free(in);
+        return false;
+    }
+    vec_push(t->scop->arena, &t->scratch, scratch);
+    use(m, scratch);
+    if (in && isl_map_is_empty(in) != isl_bool_true)
+        vec_push(t->scop->arena, &m->in, copy(m, scratch, isl_map_coalesce(in), false));
+    else
+        isl_map_free(in);
+    isl_map *out = array->local && only_here(m, array) ? NULL : share_written(m, array);
+    if (!out)
+        return true;
+    bool own = isl_map_is_injective(out) == isl_bool_true;
+    vec_push(t->scop->arena, &m->out, copy(m, scratch, out, true));
+    return own;
+}
+
+bool scratch_make(Made *m)
+{
+    const Scop *s = m->p->tiled->scop;
+    for (size_t i = 0; i < s->region->symbols.count; i++) {
+        const CSymbol *array = s->region->symbols.at[i];
+        isl_map       *any   = all_touched(m, array, true);
+        isl_map_free(any);
+        if (!any || (!overlaps(m, array) && !(array->local && only_here(m, array))))
+            continue;
+        if (!make_one(m, array))
+            return false;
+    }
+    return true;
+}
