@@ -7,6 +7,7 @@
  *         compiler sees a counted loop. They are computed in long.
  * From    Grosser, Verdoolaege, Cohen 2015: loops from schedule trees, by isl. */
 #include "poly/emit/writer.h"
+#include "poly/source/source.h"
 
 #include <string.h>
 
@@ -356,6 +357,15 @@ static void define_macros(Writer *w, Text *out)
             text_printf(out, "#ifndef %s\n#define %s\n#endif\n", macros[i].name, macros[i].text);
 }
 
+/* The loops as they were, for arrays that overlap. */
+static void write_given(Writer *w)
+{
+    w->indent--;
+    line(w, "} else { /* arrays overlap: in the given order */");
+    region_print(w->out, w->tiled->scop->region);
+    line(w, "}");
+}
+
 const char *emit_c(const Tiled *tiled)
 {
     Arena         *arena = tiled->scop->arena;
@@ -373,8 +383,13 @@ const char *emit_c(const Tiled *tiled)
     if (root && !w.failed) {
         declare_locals(&w);
         widen_parameters(&w);
+        const char *disjoint = disjoint_condition(&w);
+        if (disjoint)
+            open_block(&w, arena_printf(arena, "if (%s) {", disjoint));
         w.alone = true;
         write_node(&w, root);
+        if (disjoint)
+            write_given(&w);
         w.indent = 0;
         line(&w, "}");
         w.out = &out;

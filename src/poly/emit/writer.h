@@ -55,6 +55,10 @@ isl_id       *loop_begins(isl_ast_build *build, void *writer);
 /* Has the loop that mark? */
 bool loop_is(isl_ast_node *loop, const char *mark);
 
+/* ---- alias.c ---- */
+/* What must hold so that no two arrays overlap of which one is written; NULL: the source says so. */
+const char *disjoint_condition(Writer *w);
+
 /* ---- ast_text.c ---- */
 /* isl's expression as C; `around`: how tightly the operator around it binds, 0 for none. */
 const char *ast_string(Writer *w, isl_ast_expr *e, int around);
