@@ -7,6 +7,7 @@
  *         compiler sees a counted loop. They are computed in long.
  * From    Grosser, Verdoolaege, Cohen 2015: loops from schedule trees, by isl. */
 #include "poly/emit/writer.h"
+#include "poly/source/source.h"
 
 #include <string.h>
 
@@ -154,18 +155,14 @@ static void counted_loop(Writer *w, isl_ast_node *node, const char *name)
     isl_ast_expr *cond = isl_ast_node_for_get_cond(node), *last = isl_ast_expr_op_get_arg(cond, 1);
     const bool    less = isl_ast_expr_op_get_type(cond) == isl_ast_expr_op_lt;
     const char   *from = bound(w, first, name, "first"), *to = bound(w, last, name, less ? "end" : "last");
-    const char   *step  = ast_string(w, inc, 0);
-    const char   *next  = strcmp(step, "1") ? arena_printf(w->arena, " += %s", step) : "++";
-    const bool    outer = w->in_parallel;
-    if (w->parallel && !outer)
+    const char   *step = ast_string(w, inc, 0);
+    const char   *next = strcmp(step, "1") ? arena_printf(w->arena, " += %s", step) : "++";
+    if (loop_is(node, MARK_PARALLEL) && !w->in_parallel)
         text_add(w->out, "#pragma omp parallel for\n");
-    else if (w->vector)
+    else if (loop_is(node, MARK_VECTOR))
         text_add(w->out, "#pragma omp simd\n");
-    w->in_parallel |= w->parallel;
-    w->parallel = w->vector = false;
     line(w, arena_printf(w->arena, "for (long %s = %s; %s %s %s; %s%s) {", name, from, name, less ? "<" : "<=", to,
                          name, next));
-    w->in_parallel = outer;
     isl_ast_expr_free(first);
     isl_ast_expr_free(inc);
     isl_ast_expr_free(cond);
@@ -209,9 +206,9 @@ static void for_node(Writer *w, isl_ast_node *node)
         isl_ast_expr_free(value);
         loop_body(w, variable, name, body);
     } else {
-        const bool outer = w->in_parallel, parallel = w->parallel;
+        const bool outer = w->in_parallel;
         counted_loop(w, node, name);
-        w->in_parallel |= parallel;
+        w->in_parallel |= loop_is(node, MARK_PARALLEL);
         w->indent++;
         loop_body(w, variable, name, body);
         close_block(w);
@@ -264,8 +261,6 @@ static void mark_node(Writer *w, isl_ast_node *node)
     isl_id       *id   = isl_ast_node_mark_get_id(node);
     isl_ast_node *body = isl_ast_node_mark_get_node(node);
     const char   *mark = isl_id_get_name(id);
-    w->parallel |= !strcmp(mark, MARK_PARALLEL);
-    w->vector |= !strcmp(mark, MARK_VECTOR);
     if (!strcmp(mark, MARK_TILE))
         declare_scratch(w);
     write_node(w, body);
@@ -362,6 +357,15 @@ static void define_macros(Writer *w, Text *out)
             text_printf(out, "#ifndef %s\n#define %s\n#endif\n", macros[i].name, macros[i].text);
 }
 
+/* The loops as they were, for arrays that overlap. */
+static void write_given(Writer *w)
+{
+    w->indent--;
+    line(w, "} else { /* arrays overlap: in the given order */");
+    region_print(w->out, w->tiled->scop->region);
+    line(w, "}");
+}
+
 const char *emit_c(const Tiled *tiled)
 {
     Arena         *arena = tiled->scop->arena;
@@ -371,13 +375,21 @@ const char *emit_c(const Tiled *tiled)
     text_init(&body, arena);
     text_init(&out, arena);
     build              = isl_ast_build_set_at_each_domain(build, note_instance, &w);
+    build              = isl_ast_build_set_before_each_mark(build, mark_begins, &w);
+    build              = isl_ast_build_set_after_each_mark(build, mark_ends, &w);
+    build              = isl_ast_build_set_before_each_for(build, loop_begins, &w);
     isl_ast_node *root = isl_ast_build_node_from_schedule(build, isl_schedule_copy(tiled->schedule));
     isl_ast_build_free(build);
     if (root && !w.failed) {
         declare_locals(&w);
         widen_parameters(&w);
+        const char *disjoint = disjoint_condition(&w);
+        if (disjoint)
+            open_block(&w, arena_printf(arena, "if (%s) {", disjoint));
         w.alone = true;
         write_node(&w, root);
+        if (disjoint)
+            write_given(&w);
         w.indent = 0;
         line(&w, "}");
         w.out = &out;

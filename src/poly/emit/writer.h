@@ -21,25 +21,43 @@ typedef struct ShownName {
     const char *isl, *text;
 } ShownName;
 
+/* A mark and the depth of the loop that it is about. isl drops loops of one iteration: a mark holds for the loop of its
+ * own depth, never for one further in. */
+typedef struct LoopMark {
+    const char *name;
+    int         depth;
+} LoopMark;
+
 typedef struct Writer {
     const Tiled    *tiled;
     Arena          *arena;
     Text           *out;
     int             indent;
-    bool            failed;           /* isl has given up, or made what is not expected */
-    bool            parallel, vector; /* marks above the next loop */
+    bool            failed; /* isl has given up, or made what is not expected */
     bool            in_parallel;
     bool            alone; /* what is written next is all that its block has: its names need no block of their own */
     bool            uses_min, uses_max, uses_floor;
     const Instance *instance; /* that is being written */
     VEC(Instance *) instances;
     VEC(ShownName) names; /* parameters, then the loops around */
+    VEC(LoopMark) marks;  /* while isl makes the loops: the marks around, the innermost last */
 } Writer;
 
 /* ---- instances.c ---- */
 isl_ast_node   *note_instance(isl_ast_node *node, isl_ast_build *build, void *writer); /* isl calls it for each */
 const Instance *instance_of(isl_ast_node *node);
 void            free_instances(Writer *w);
+
+/* ---- marks.c: isl calls these while it makes the loops ---- */
+isl_stat      mark_begins(isl_id *mark, isl_ast_build *build, void *writer);
+isl_ast_node *mark_ends(isl_ast_node *node, isl_ast_build *build, void *writer);
+isl_id       *loop_begins(isl_ast_build *build, void *writer);
+/* Has the loop that mark? */
+bool loop_is(isl_ast_node *loop, const char *mark);
+
+/* ---- alias.c ---- */
+/* What must hold so that no two arrays overlap of which one is written; NULL: the source says so. */
+const char *disjoint_condition(Writer *w);
 
 /* ---- ast_text.c ---- */
 /* isl's expression as C; `around`: how tightly the operator around it binds, 0 for none. */
