@@ -231,23 +231,6 @@ static void parameters(Builder *b)
     b->ranges = isl_set_intersect(b->ranges, isl_set_copy(s->context));
 }
 
-/* Two names may stand for the same memory: refused, since nothing can be proved then. */
-static bool may_alias(Builder *b)
-{
-    const Region *r = b->s->region;
-    for (size_t i = 0; i < r->symbols.count; i++)
-        for (size_t k = 0; k < i; k++) {
-            const CSymbol *p = r->symbols.at[i], *q = r->symbols.at[k];
-            if (p->kind != CSYMBOL_ARRAY || q->kind != CSYMBOL_ARRAY || p->restricted || q->restricted ||
-                !(p->written || q->written) || p->type != q->type)
-                continue;
-            diag_error(b->s->arena->cx, region_loc(r, p->place), "declare them restrict",
-                       "`%s` and `%s` may point to the same memory", q->name, p->name);
-            return b->failed = true;
-        }
-    return false;
-}
-
 static void collect(Scop *s)
 {
     isl_space *params = isl_set_get_space(s->context);
@@ -271,11 +254,9 @@ Scop *scop_new(Arena *arena, isl_ctx *isl, const Region *region)
     *s        = (Scop){ .arena = arena, .isl = isl, .region = region };
     Builder b = { .s = s };
     parameters(&b);
-    if (!may_alias(&b)) {
-        isl_space *none = isl_set_get_space(s->context);
-        isl_set   *zero = isl_set_universe(isl_space_set_from_params(none));
-        s->schedule     = walk(&b, region->body, zero);
-    }
+    isl_space *none = isl_set_get_space(s->context);
+    isl_set   *zero = isl_set_universe(isl_space_set_from_params(none));
+    s->schedule     = walk(&b, region->body, zero);
     isl_set_free(b.ranges);
     if (!b.failed && !s->schedule && s->statements.count == 0) {
         diag_error(arena->cx, region_loc(region, region->body->place), NULL, "there is no assignment in the region");
