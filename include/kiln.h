@@ -325,11 +325,13 @@ KN_API kn_status kn_fill_noise(kn_context *cx, kn_buffer *b, uint64_t seed);
 /* ---- Tiling C loops --------------------------------------------------------------------- */
 
 typedef struct kn_tile_options {
-    const char *shape; /* of tiles: "auto", "none", "scalene", "rectangle", "hybrid", "diamond", "parallelogram"; NULL:
-                          "auto" */
-    const char        *sizes;    /* of tiles, outermost dimension first: "16,64,256"; NULL: by a model */
-    const char        *target;   /* "openmp", "cuda" or "llvm"; NULL: "openmp" */
-    bool               fuse;     /* fuse all that can be fused */
+    const char *shape;  /* of tiles: "auto", "none", "scalene", "rectangle", "hybrid", "diamond", "parallelogram"; NULL:
+                           "auto" */
+    const char *sizes;  /* of tiles, outermost dimension first: "16,64,256"; NULL: by a model */
+    const char *target; /* "openmp", "cuda" or "llvm"; NULL: "openmp" */
+    bool        fuse;   /* fuse all that can be fused */
+    const char *temporary;       /* arrays whose values are not read behind the loops: "A,B"; NULL: as `#pragma kiln
+                                    temporary(A, B)` in the region says */
     int                threads;  /* to plan for; 0: as kn_options has it */
     const char        *compiler; /* whose preprocessor is used; NULL: CC of the environment, or cc */
     const char *const *flags;    /* for it: "-Iinclude", "-DN=100" */

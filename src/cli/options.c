@@ -128,6 +128,8 @@ const Option option_table[OPTION_COUNT] = {
     [OPTION_TILE_TARGET]   = { "--target", 0, "openmp|cuda|llvm", IN(TILE), "what to write: C with OpenMP (if not "
                                "given), CUDA, or an object" },
     [OPTION_FUSE]          = { "--fuse", 0, NULL, IN(TILE), "fuse all loops that can be fused" },
+    [OPTION_TEMPORARY]     = { "--temporary", 0, "A,B", IN(TILE), "arrays whose values are not read behind the loops, "
+                               "as `#pragma kiln temporary(A, B)` says it in the file" },
     [OPTION_TILE_EXPLAIN]  = { "--explain", 0, NULL, IN(TILE), "print what was done and why: schedules, footprints, "
                                "redundant work" },
     [OPTION_TILE_DEFINE]   = { "--define", 'D', "NAME[=VALUE]", IN(TILE), "a macro, for the preprocessor" },

@@ -34,11 +34,12 @@ static int write_file(const char *path, const char *text)
 int command_tile(Cli *cli)
 {
     kn_options      shared;
-    kn_tile_options options = { .shape   = option_value(cli, OPTION_SHAPE, 0),
-                                .sizes   = option_value(cli, OPTION_TILE, 0),
-                                .target  = option_value(cli, OPTION_TILE_TARGET, 0),
-                                .fuse    = option_given(cli, OPTION_FUSE),
-                                .explain = option_given(cli, OPTION_TILE_EXPLAIN) };
+    kn_tile_options options = { .temporary = option_value(cli, OPTION_TEMPORARY, 0),
+                                .shape     = option_value(cli, OPTION_SHAPE, 0),
+                                .sizes     = option_value(cli, OPTION_TILE, 0),
+                                .target    = option_value(cli, OPTION_TILE_TARGET, 0),
+                                .fuse      = option_given(cli, OPTION_FUSE),
+                                .explain   = option_given(cli, OPTION_TILE_EXPLAIN) };
     const char     *text, *explained, *output = option_value(cli, OPTION_TILE_OUTPUT, 0);
     size_t          length;
     if (cli->operand_count != 1)

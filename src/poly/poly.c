@@ -5,7 +5,99 @@
  * Gives   the file with its regions replaced; all other bytes are as they were. */
 #include "poly/poly.h"
 
+#include "poly/emit/emit.h"
+#include "poly/model/model.h"
 #include "poly/source/source.h"
+#include "poly/tile/tile.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+/* ---- Options ---- */
+
+enum { DEFAULT_L1 = 32 << 10, DEFAULT_L2 = 512 << 10 };
+
+static bool read_shape(kn_context *cx, const char *name, TileShape *shape)
+{
+    const char *names[SHAPE_PARALLELOGRAM + 1];
+    *shape = SHAPE_AUTO;
+    for (int i = 0; i <= SHAPE_PARALLELOGRAM; i++) {
+        names[i] = tile_shape_name((TileShape)i);
+        if (name && !strcmp(name, names[i])) {
+            *shape = (TileShape)i;
+            return true;
+        }
+    }
+    if (name)
+        diag_unknown(cx, "there is no shape", name, "the shapes are", names, SHAPE_PARALLELOGRAM + 1);
+    return !name;
+}
+
+/* "16,64,256" */
+static bool read_sizes(kn_context *cx, const char *text, TileOptions *options)
+{
+    for (const char *s = text; s && *s; s += *s == ',') {
+        char      *end;
+        const long size = strtol(s, &end, 10);
+        if (end == s || (*end && *end != ',') || size < 0 || size > 1 << 24 || options->size_count == MOST_TILE_DIMS) {
+            diag_status(cx, KN_ERROR_ARGUMENT, "`%s` are no sizes of tiles: at most %d numbers, separated by commas",
+                        text, MOST_TILE_DIMS);
+            return false;
+        }
+        options->sizes[options->size_count++] = (int)size;
+        s                                     = end;
+    }
+    return true;
+}
+
+static int64_t cache_size(int level, int64_t otherwise)
+{
+    const long size = sysconf(level == 1 ? _SC_LEVEL1_DCACHE_SIZE : _SC_LEVEL2_CACHE_SIZE);
+    return size > 0 ? size : otherwise;
+}
+
+static bool read_options(kn_context *cx, const kn_tile_options *given, TileOptions *options)
+{
+    const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    *options        = (TileOptions){ .fuse_all = given->fuse,
+                                     .threads  = given->threads > 0 ? given->threads
+                                                 : cpus > 0         ? (int)cpus
+                                                                    : 1,
+                                     .l1       = cache_size(1, DEFAULT_L1),
+                                     .l2       = cache_size(2, DEFAULT_L2) };
+    if (given->target && strcmp(given->target, "openmp")) {
+        diag_status(cx, KN_ERROR_ARGUMENT, "there is no target `%s` for C loops; the targets are: openmp",
+                    given->target);
+        return false;
+    }
+    return read_shape(cx, given->shape, &options->shape) && read_sizes(cx, given->sizes, options);
+}
+
+/* ---- Regions ---- */
+
+static const char *tile_scop(Scop *scop, const TileOptions *options, Text *explained)
+{
+    Tiled *tiled = tile_new(scop, options);
+    if (!tiled)
+        return NULL;
+    const char *text = emit_c(tiled);
+    if (!text)
+        scop_isl_failed(scop);
+    else if (explained)
+        tile_explain(explained, tiled);
+    tile_free(tiled);
+    return text;
+}
+
+static const char *tile_region(kn_context *cx, const Region *region, const TileOptions *options, Text *explained)
+{
+    isl_ctx    *isl  = scop_isl(cx->config.quota);
+    Scop       *scop = scop_new(region->arena, isl, region);
+    const char *text = scop ? tile_scop(scop, options, explained) : NULL;
+    scop_free(scop);
+    isl_ctx_free(isl);
+    return text;
+}
 
 /* The file with `texts` in place of its regions. */
 static const char *splice(Arena *arena, const Source *source, const Regions *regions, const char *const *texts)
@@ -15,8 +107,9 @@ static const char *splice(Arena *arena, const Source *source, const Regions *reg
     text_init(&t, arena);
     for (size_t i = 0; i < regions->items.count; i++) {
         const Region *r = regions->items.at[i];
+        const size_t  n = strlen(texts[i]);
         text_add_n(&t, source->text + at, r->begin - at);
-        text_add(&t, texts[i]);
+        text_add_n(&t, texts[i], n > 0 && texts[i][n - 1] == '\n' ? n - 1 : n); /* the line's own end stays */
         at = r->end;
     }
     text_add_n(&t, source->text + at, source->length - at);
@@ -25,17 +118,24 @@ static const char *splice(Arena *arena, const Source *source, const Regions *reg
 
 static const char *tile(PolyCall *call)
 {
-    Regions     regions      = { 0 };
-    const char *preprocessed = source_preprocess(call->cx, call->arena, call->source, call->options);
-    if (!preprocessed || !source_regions(call->cx, call->arena, call->source, preprocessed, &regions))
+    kn_context *cx      = call->cx;
+    Regions     regions = { 0 };
+    TileOptions options;
+    Text        explained;
+    if (!read_options(cx, call->options, &options))
+        return NULL;
+    text_init(&explained, call->arena);
+    const char *preprocessed = source_preprocess(cx, call->arena, call->source, call->options);
+    if (!preprocessed ||
+        !source_regions(cx, call->arena, call->source, preprocessed, call->options->temporary, &regions))
         return NULL;
     const char **texts = ARENA_ARRAY(call->arena, const char *, regions.items.count);
     for (size_t i = 0; i < regions.items.count; i++) {
-        Text t;
-        text_init(&t, call->arena);
-        region_print(&t, regions.items.at[i]);
-        texts[i] = text_string(&t);
+        texts[i] = tile_region(cx, regions.items.at[i], &options, call->options->explain ? &explained : NULL);
+        if (!texts[i])
+            return NULL;
     }
+    call->explained = call->options->explain ? text_string(&explained) : NULL;
     return splice(call->arena, call->source, &regions, texts);
 }
 

@@ -37,10 +37,12 @@ typedef struct CSymbol {
     const CExpr  **extents;        /* of an array, outermost first; NULL: not known (the outermost one of a pointer) */
     int            argument_count; /* of a function */
     const kn_type *arguments;
-    bool           local;      /* declared in the region */
-    bool           written;    /* in the region */
-    bool           restricted; /* the source says that nothing else points there: `restrict`, or an array variable */
-    CPlace         place;      /* of the declaration */
+    bool           local;     /* declared in the region */
+    bool           written;   /* in the region */
+    bool           temporary; /* its values are not read behind the region */
+    bool restricted; /* two symbols are known to be apart in memory iff both are: by `restrict`, or an array or scalar
+                        of which nobody has the address */
+    CPlace place;    /* of the declaration */
 } CSymbol;
 
 typedef enum CExprKind {
@@ -123,9 +125,10 @@ typedef struct Region {
     const char *path;   /* of the source */
     const char *source; /* its text, as it was read */
     size_t      size;
-    size_t begin, end;     /* what is replaced in it: from the line of `#pragma scop` to the end of that of `endscop` */
-    const char  *indent;   /* of the pragma */
-    const char  *function; /* the function that it stands in */
+    size_t      begin, end; /* what is replaced in it: from the line of `#pragma scop` to the end of that of `endscop`,
+                               without its newline */
+    const char  *indent;    /* of its statements */
+    const char  *function;  /* the function that it stands in */
     const CStmt *body;
     VEC(const CSymbol *) symbols; /* that the body names, in the order of first use */
 } Region;

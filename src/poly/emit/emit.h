@@ -8,21 +8,10 @@
 #define KILN_POLY_EMIT_EMIT_H
 
 #include "base/text.h"
+#include "poly/print_expr.h"
 #include "poly/tiled.h"
 
 /* What stands in the region's place, with its indent, ended by a line feed. NULL: isl has given up (its quota). */
 const char *emit_c(const Tiled *tiled);
-
-/* ---- print_expr.c ---- */
-
-/* How an expression's leaves are printed. Both may be NULL: as they are written. */
-typedef struct ExprHooks {
-    void *user;
-    /* A scalar, an iterator or an array element: true if it has been printed. `subscript`: inside of brackets, where
-     * an iterator's type does not matter. */
-    bool (*leaf)(void *user, Text *out, const CExpr *e, bool subscript);
-} ExprHooks;
-
-void print_expr(Text *out, const CExpr *e, const ExprHooks *hooks);
 
 #endif

@@ -4,6 +4,8 @@
  * From    ISO C11, 6.3 and 6.5. */
 #include "poly/source/parser.h"
 
+#include <inttypes.h>
+
 CExpr *new_expr(Parser *p, CExprKind kind, kn_type type, size_t at)
 {
     CExpr *e = ARENA_NEW(p->arena, CExpr);
@@ -15,8 +17,15 @@ CExpr *new_expr(Parser *p, CExprKind kind, kn_type type, size_t at)
 
 const CExpr *int_expr(Parser *p, kn_type type, int64_t value, size_t at)
 {
-    CExpr *e = new_expr(p, CEXPR_INT, type, at);
-    e->u.i   = value;
+    const bool wide = type_bits(type) == 64, u = type_bits(type) >= 32 && !type_is_signed(type);
+    CExpr     *e = new_expr(p, CEXPR_INT, type, at);
+    e->u.i       = value;
+    if (u)
+        e->text = arena_printf(p->arena, "%" PRIu64 "%s", (uint64_t)value, wide ? "ULL" : "U");
+    else if (value == INT64_MIN)
+        e->text = "(-9223372036854775807LL - 1)";
+    else
+        e->text = arena_printf(p->arena, value < 0 ? "(%" PRId64 "%s)" : "%" PRId64 "%s", value, wide ? "LL" : "");
     return e;
 }
 
@@ -42,6 +51,16 @@ const CExpr *convert(Parser *p, const CExpr *e, kn_type to)
     return node(p, CEXPR_CAST, to, COP_NONE, e->place, 1, &e);
 }
 
+const CExpr *cast_expr(Parser *p, const CExpr *e, kn_type to, const char *text)
+{
+    if (!e || e->type == to)
+        return e;
+    CExpr *cast = ARENA_NEW(p->arena, CExpr);
+    *cast       = *node(p, CEXPR_CAST, to, COP_NONE, e->place, 1, &e);
+    cast->text  = text;
+    return cast;
+}
+
 static bool is_truth(const CExpr *e)
 {
     return (e->kind == CEXPR_BINARY && ((e->op >= COP_LT && e->op <= COP_NE) || e->op == COP_AND || e->op == COP_OR)) ||
@@ -55,7 +74,7 @@ const CExpr *truth(Parser *p, const CExpr *e)
     CExpr *zero         = ARENA_NEW(p->arena, CExpr);
     zero->kind          = type_is_float(e->type) ? CEXPR_FLOAT : CEXPR_INT;
     zero->type          = type_is_float(e->type) ? e->type : c_promote(e->type);
-    zero->text          = e->type == KN_F32 ? "0.0f" : type_is_float(e->type) ? "0.0" : NULL;
+    zero->text          = e->type == KN_F32 ? "0.0f" : type_is_float(e->type) ? "0.0" : "0";
     zero->place         = e->place;
     const CExpr *args[] = { convert(p, e, c_promote(e->type)), zero };
     return node(p, CEXPR_BINARY, KN_I32, COP_NE, e->place, 2, args);

@@ -6,7 +6,7 @@
  * Holds   a value is a number; arrays, rows of arrays and structs are only on the way to one (Designator). */
 #include "poly/source/parser.h"
 
-enum { MOST_DEPTH = 200, MOST_RANK = 16 };
+enum { MOST_DEPTH = 200, MOST_RANK = 16, BINDS_PRODUCT = 10 };
 
 /* What a name, subscripts and fields denote so far. */
 typedef struct Designator {
@@ -19,7 +19,7 @@ typedef struct Designator {
     size_t       at;
 } Designator;
 
-static const CExpr *read_choice(Parser *p);
+static const CExpr *read_binary(Parser *p, int least);
 
 /* ---- Names, subscripts, fields ---- */
 
@@ -84,57 +84,116 @@ static const CExpr *designated(Parser *p, const Designator *d)
     return e;
 }
 
-static const CExpr *read_designator(Parser *p)
+/* The subscripts and fields behind a name. */
+static bool read_parts(Parser *p, Designator *d)
 {
-    Designator d = { .at = p->at, .name = token(p)->text };
-    d.entry      = scope_find(p, d.name);
-    if (!d.entry || d.entry->kind == ENTRY_TYPEDEF)
-        return unknown_name(p, p->at);
-    if (d.entry->type->kind == CTYPE_OTHER)
-        return refuse(p, p->at, "the types are those of integers up to 64 bits, float and double",
-                      "`%s` is of the type %s, which regions do not have", d.name, d.entry->type->spelling);
-    p->at++;
-    if (d.entry->kind == ENTRY_CONSTANT || (d.entry->known && !is(p, "[")))
-        return int_expr(p, d.entry->type->number, d.entry->value, d.at);
-    d.root = d.type = d.entry->type;
     for (;;) {
         if (is(p, "[")) {
-            if (!subscript(p, &d))
-                return NULL;
+            if (!subscript(p, d))
+                return false;
         } else if (is(p, ".") || is(p, "->")) {
-            if (!field(p, &d))
-                return NULL;
+            if (!field(p, d))
+                return false;
         } else {
-            return designated(p, &d);
+            return true;
         }
     }
 }
 
-/* ---- Calls ---- */
-
-/* The functions of the standard library that depend on their arguments alone; errno is not looked at. */
-static const char *const pure_functions[] = {
-    "abs",    "acos", "acosh", "asin",  "asinh",  "atan",      "atan2",     "atanh",  "cbrt",      "ceil",  "copysign",
-    "cos",    "cosh", "erf",   "erfc",  "exp",    "exp2",      "expm1",     "fabs",   "fdim",      "floor", "fma",
-    "fmax",   "fmin", "fmod",  "hypot", "labs",   "ldexp",     "llabs",     "llrint", "llround",   "log",   "log10",
-    "log1p",  "log2", "logb",  "lrint", "lround", "nearbyint", "nextafter", "pow",    "remainder", "rint",  "round",
-    "scalbn", "sin",  "sinh",  "sqrt",  "tan",    "tanh",      "tgamma",    "trunc",
-};
-
-static bool is_pure(const CEntry *entry)
+/* A name that is no constant; the parser is behind it. */
+static bool begin_designator(Parser *p, Designator *d)
 {
-    size_t n = strlen(entry->name);
-    if (entry->pure)
-        return true;
-    for (int suffix = 0; suffix < 2; suffix++, n--) {
-        for (size_t i = 0; i < sizeof pure_functions / sizeof *pure_functions; i++)
-            if (strlen(pure_functions[i]) == n && !strncmp(pure_functions[i], entry->name, n))
-                return true;
-        if (n < 2 || entry->name[n - 1] != 'f')
-            break;
-    }
-    return false;
+    *d       = (Designator){ .at = p->at, .name = token(p)->text };
+    d->entry = scope_find(p, d->name);
+    if (!d->entry || d->entry->kind == ENTRY_TYPEDEF)
+        return unknown_name(p, p->at);
+    if (d->entry->kind == ENTRY_FUNCTION)
+        return refuse(p, p->at, "call it", "`%s` is a function, not a number", d->name);
+    if (d->entry->type->kind == CTYPE_OTHER)
+        return refuse(p, p->at, "the types are those of integers up to 64 bits, float and double",
+                      "`%s` is of the type %s, which regions do not have", d->name, d->entry->type->spelling);
+    d->root = d->type = d->entry->type;
+    p->at++;
+    return true;
 }
+
+static const CExpr *read_designator(Parser *p)
+{
+    Designator d;
+    if (!begin_designator(p, &d))
+        return NULL;
+    if (d.entry->kind == ENTRY_CONSTANT || d.entry->known)
+        return int_expr(p, d.entry->type->number, d.entry->value, d.at);
+    if (d.entry->meaning) {
+        CExpr *copy = ARENA_NEW(p->arena, CExpr);
+        *copy       = *d.entry->meaning;
+        copy->place = place_of(p, d.at);
+        return copy;
+    }
+    return read_parts(p, &d) ? designated(p, &d) : NULL;
+}
+
+/* ---- Pointers ---- */
+
+static bool follow_pointer(Parser *p, Designator *d, const CExpr *offset, size_t at);
+
+static bool is_punctuation(const Parser *p, size_t at, const char *text)
+{
+    return !strcmp(p->tokens.items.at[at].text, text);
+}
+
+/* What `*` is before: a pointer, or `(pointer + i)`, read into *d, and how far behind it into *offset. */
+static bool read_pointer(Parser *p, Designator *d, const CExpr **offset)
+{
+    *offset = NULL;
+    if (token(p)->kind == CT_NAME)
+        return begin_designator(p, d) && read_parts(p, d);
+    if (accept(p, "*")) {
+        const size_t at = p->at - 1;
+        return read_pointer(p, d, offset) && follow_pointer(p, d, *offset, at) && !(*offset = NULL);
+    }
+    if (!accept(p, "("))
+        return refuse(p, p->at, "write A[i]", "a pointer is followed by `*` in a way that is not understood");
+    if (++p->nesting > MOST_DEPTH)
+        return refuse(p, p->at, NULL, "an expression has more than %d levels", MOST_DEPTH);
+    bool good = read_pointer(p, d, offset);
+    while (good && (is(p, "+") || is(p, "-"))) {
+        const size_t at   = p->at++;
+        const CExpr *more = read_binary(p, BINDS_PRODUCT);
+        const CExpr *from = *offset ? *offset : int_expr(p, KN_I32, 0, at);
+        if (more && !c_is_integer(more->type))
+            more = refuse(p, at, NULL, "a pointer moves by an integer");
+        *offset = !*offset && more && is_punctuation(p, at, "+")
+                      ? more
+                      : binary_expr(p, is_punctuation(p, at, "+") ? COP_ADD : COP_SUB, from, more, at);
+        good    = *offset;
+    }
+    p->nesting--;
+    return good && expect(p, ")", "behind a pointer");
+}
+
+static bool follow_pointer(Parser *p, Designator *d, const CExpr *offset, size_t at)
+{
+    if (d->type->kind != CTYPE_ARRAY && d->type->kind != CTYPE_POINTER)
+        return refuse(p, at, NULL, "`%s` is no pointer here", d->name);
+    if (d->count == MOST_RANK)
+        return refuse(p, at, NULL, "`%s` has more than %d subscripts", d->name, MOST_RANK);
+    offset                    = offset ? offset : int_expr(p, KN_I32, 0, at);
+    d->subscripts[d->count++] = convert(p, offset, c_promote(offset->type));
+    d->type                   = d->type->of;
+    return true;
+}
+
+/* `*p`, `*(A + i)`, `*(*(A + i) + j)` */
+static const CExpr *read_followed(Parser *p)
+{
+    Designator   d;
+    const CExpr *offset;
+    const size_t at = p->at++;
+    return read_pointer(p, &d, &offset) && follow_pointer(p, &d, offset, at) ? designated(p, &d) : NULL;
+}
+
+/* ---- Calls ---- */
 
 static const CExpr *read_call(Parser *p)
 {
@@ -198,7 +257,7 @@ static const CExpr *read_cast(Parser *p)
         return NULL;
     if (is(p, "{"))
         return refuse(p, p->at, NULL, "a compound literal is no number");
-    return convert(p, read_unary(p), type->number);
+    return cast_expr(p, read_unary(p), type->number, type->spelling);
 }
 
 static const CExpr *read_primary(Parser *p)
@@ -254,7 +313,7 @@ static const CExpr *read_prefixed(Parser *p)
     if (is(p, "&"))
         return refuse(p, at, NULL, "the address of a variable is taken: what is done through it is not known");
     if (is(p, "*"))
-        return refuse(p, at, "write A[i]", "a pointer is followed by `*`");
+        return read_followed(p);
     if (is(p, "sizeof"))
         return read_sizeof(p);
     accept(p, "__extension__");
@@ -301,7 +360,7 @@ static const CExpr *read_binary(Parser *p, int least)
     return e;
 }
 
-static const CExpr *read_choice(Parser *p)
+const CExpr *read_choice(Parser *p)
 {
     const CExpr *c  = read_binary(p, 1);
     const size_t at = p->at;

@@ -88,18 +88,22 @@ struct CEntry {
     bool          in_file; /* declared outside of functions */
     bool          in_region;
     bool          is_static;
-    size_t        token;    /* of its name */
-    CType        *open;     /* of a tag: its type, while that can be completed */
-    const Region *iterates; /* in loops of that region */
-    CEntry       *shadowed; /* the entry of that name outside */
-    CEntry       *previous; /* the one entered before it */
-    int           depth;    /* of its scope */
+    bool          defined;   /* of a function: its body is in this file */
+    const CExpr  *meaning;   /* of a local integer that is never assigned again: what stands in its place */
+    size_t        token;     /* of its name */
+    CType        *open;      /* of a tag: its type, while that can be completed */
+    const Region *iterates;  /* in loops of that region */
+    const Region *temporary; /* in that region */
+    CEntry       *shadowed;  /* the entry of that name outside */
+    CEntry       *previous;  /* the one entered before it */
+    int           depth;     /* of its scope */
 };
 
 /* The symbol of a region for a name in scope or a field of it. */
 typedef struct CNamed {
     CSymbol      symbol;
     CEntry      *entry;
+    const char  *path; /* the name and fields that the source writes */
     const CType *type;
 } CNamed;
 
@@ -123,12 +127,17 @@ typedef struct Parser {
     /* the function that is read */
     const char *function;
     size_t      function_begin, function_end; /* tokens of its body, with the braces */
+    CEntry     *judged;                       /* may still be pure; NULL: nobody asks */
     VEC(size_t) loops;                        /* around the place that is read: the token each begins with */
     /* the region that is read */
     Region *region;
+    size_t  region_begin, region_end; /* the tokens of its pragmas */
+    int     region_depth;             /* of its outermost scope */
     VEC(CNamed *) named;
-    VEC(CNamed *) iterators; /* of the loops of the region around what is read */
-    Regions *out;
+    VEC(const CEntry *) own_names; /* declared in the outermost block of the region */
+    VEC(CNamed *) iterators;       /* of the loops of the region around what is read */
+    const char *temporary;         /* names that are temporary in all regions, separated by commas; or NULL */
+    Regions    *out;
     /* places: the columns of the tokens of one line */
     size_t line_begin, line_end;
     int   *columns;
@@ -177,14 +186,16 @@ CEntry *declare(Parser *p, const Specifiers *s, const CType *type, size_t name);
 void skip_statement(Parser *p);
 
 /* expr.c */
-const CExpr *read_expr(Parser *p);      /* with commas refused */
+const CExpr *read_expr(Parser *p);      /* with commas and assignments refused */
+const CExpr *read_choice(Parser *p);    /* the same; an assignment is left to the caller */
 const CExpr *read_condition(Parser *p); /* an expression that is int, 0 or 1 */
 const CExpr *read_unary(Parser *p);
 
 /* build.c: typed nodes */
 CExpr       *new_expr(Parser *p, CExprKind kind, kn_type type, size_t at);
 const CExpr *int_expr(Parser *p, kn_type type, int64_t value, size_t at);
-const CExpr *convert(Parser *p, const CExpr *e, kn_type to);
+const CExpr *convert(Parser *p, const CExpr *e, kn_type to);                     /* as C does by itself */
+const CExpr *cast_expr(Parser *p, const CExpr *e, kn_type to, const char *text); /* to a type written so */
 const CExpr *truth(Parser *p, const CExpr *e);
 const CExpr *unary_expr(Parser *p, COp op, const CExpr *e, size_t at);
 const CExpr *binary_expr(Parser *p, COp op, const CExpr *a, const CExpr *b, size_t at);
@@ -200,10 +211,24 @@ CNamed *function_symbol(Parser *p, CEntry *entry, size_t at);
 const CExpr *read_number(Parser *p);
 const CExpr *read_character(Parser *p);
 
-/* region.c: from behind `#pragma scop` to behind `#pragma endscop` */
+/* loop.c: the brackets of a for loop, from behind the first; puts the loop's variable into scope */
+bool read_loop_header(Parser *p, CStmt *loop);
+
+/* region.c */
+const CStmt *read_assignment(Parser *p); /* without its semicolon */
+/* from behind `#pragma scop` to behind `#pragma endscop` */
 bool read_region(Parser *p);
 
-/* live.c: false after a diagnostic */
-bool check_iterators(Parser *p, size_t begin, size_t end);
+/* uses.c: what the tokens of a function do with a name; names in inner scopes count too */
+bool is_assigned(const Parser *p, const char *name, size_t from, size_t to); /* or its address is taken */
+bool address_taken(const Parser *p, const char *name, size_t from, size_t to);
+/* Whether a region can be replaced where it stands. After a refusal p->failed is set. */
+void check_uses(Parser *p);
+
+/* pure.c: judges the tokens [from, to) of the function whose body is walked */
+bool is_pure(const CEntry *entry);
+void judge_begin(Parser *p, CEntry *entry);
+void judge(Parser *p, size_t from, size_t to);
+void judge_end(Parser *p);
 
 #endif

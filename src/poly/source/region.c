@@ -83,15 +83,43 @@ static const CExpr *read_target(Parser *p)
     return e;
 }
 
+/* `a = b = c`: the last first, each reads the one before. */
+static const CStmt *assign_chain(Parser *p, const CExpr *target, size_t begin)
+{
+    Sequence list              = { 0 };
+    VEC(const CExpr *) targets = { 0 };
+    vec_push(p->arena, &targets, target);
+    for (;;) {
+        const size_t at = p->at;
+        const CExpr *e  = read_choice(p);
+        if (!e)
+            return NULL;
+        if (!is(p, "=") || (e->kind != CEXPR_NAME && e->kind != CEXPR_INDEX)) {
+            p->at              = at;
+            const CExpr *value = read_expr(p);
+            for (size_t i = targets.count; value && i-- > 0; value = targets.at[i]) {
+                const CStmt *s = assign_stmt(p, targets.at[i], value, begin);
+                if (!s)
+                    return NULL;
+                vec_push(p->arena, &list.items, s);
+            }
+            if (!value)
+                return NULL;
+            return list.items.count == 1 ? list.items.at[0] : sequence_stmt(p, &list, begin);
+        }
+        p->at++;
+        vec_push(p->arena, &targets, e);
+    }
+}
+
 /* `a = b`, `a += b`, `a++`, `++a`; without its semicolon. */
-static const CStmt *read_assignment(Parser *p)
+const CStmt *read_assignment(Parser *p)
 {
     const size_t begin = p->at;
     const bool   up = accept(p, "++"), down = !up && accept(p, "--");
-    if (token(p)->kind == CT_NAME && is_after(p, 1, "(")) {
+    if (token(p)->kind == CT_NAME && is_after(p, 1, "("))
         return refuse(p, begin, "assign its result, or put the call outside the region",
                       "`%s` is called for what it does, which is not known", token(p)->text);
-    }
     const size_t at     = p->at;
     const CExpr *target = read_target(p);
     if (!target)
@@ -109,14 +137,36 @@ static const CStmt *read_assignment(Parser *p)
         const CExpr *right = read_expr(p);
         return right ? assign_stmt(p, target, binary_expr(p, op, target, right, sign), begin) : NULL;
     }
-    if (!is(p, "="))
+    if (!accept(p, "="))
         return refuse(p, begin, "the statements of a region are loops, if, declarations and assignments",
                       "a statement that assigns nothing");
-    p->at++;
-    return assign_stmt(p, target, read_expr(p), begin);
+    return assign_chain(p, target, begin);
 }
 
 /* ---- Declarations ---- */
+
+/* Whether a local integer is a name for its value, which then stands in its place: it is never assigned again, and
+ * neither is anything that the value is made of. So `int k = i + 1;` can be part of a subscript. */
+static bool is_fixed(const Parser *p, const CExpr *e)
+{
+    if (e->kind == CEXPR_INDEX || e->kind == CEXPR_CALL || !c_is_integer(e->type))
+        return false;
+    if (e->symbol && e->symbol->kind != CSYMBOL_ITERATOR) {
+        const CNamed *s = (const CNamed *)(const void *)e->symbol;
+        if (s->symbol.local || is_assigned(p, s->entry->name, p->region_begin, p->region_end))
+            return false;
+    }
+    for (int i = 0; i < e->count; i++)
+        if (!is_fixed(p, e->args[i]))
+            return false;
+    return true;
+}
+
+static bool is_name_for(const Parser *p, const CEntry *entry, const CExpr *value)
+{
+    return entry->type->kind == CTYPE_NUMBER && c_is_integer(entry->type->number) && !entry->type->is_volatile &&
+           !is_assigned(p, entry->name, p->at, p->region_end) && is_fixed(p, value);
+}
 
 /* One declarator and its value. */
 static bool read_local(Parser *p, const Specifiers *s, Sequence *list)
@@ -134,6 +184,8 @@ static bool read_local(Parser *p, const Specifiers *s, Sequence *list)
         return refuse(p, name, "declare it before the region, or use the array that it points to",
                       "`%s` is a pointer and declared in the region", p->tokens.items.at[name].text);
     CEntry *entry = declare(p, s, type, name);
+    if (p->depth == p->region_depth)
+        vec_push(p->arena, &p->own_names, entry);
     if (s->is_typedef || !accept(p, "="))
         return true;
     if (is(p, "{"))
@@ -143,6 +195,10 @@ static bool read_local(Parser *p, const Specifiers *s, Sequence *list)
         return false;
     if (type->kind != CTYPE_NUMBER)
         return refuse(p, name, "assign its parts", "`%s` is declared with a value and is no number", entry->name);
+    if (is_name_for(p, entry, value)) {
+        entry->meaning = cast_expr(p, value, type->number, type->spelling);
+        return true;
+    }
     const CNamed *symbol = region_symbol(p, entry, entry->name, type, name);
     if (!symbol)
         return false;
@@ -159,6 +215,10 @@ static const CStmt *read_declarations(Parser *p)
     Sequence     list  = { 0 };
     Specifiers   s     = { 0 };
     const size_t begin = p->at;
+    if (accept(p, "_Static_assert")) {
+        skip_brackets(p);
+        return expect(p, ";", "behind a declaration") ? sequence_stmt(p, &list, begin) : NULL;
+    }
     if (!read_specifiers(p, &s))
         return refuse(p, begin, NULL, "this declaration is not understood");
     if (!is(p, ";"))
@@ -173,138 +233,12 @@ static const CStmt *read_declarations(Parser *p)
 
 /* ---- Loops ---- */
 
-/* Without the conversions around it. */
-static const CExpr *bare(const CExpr *e)
-{
-    while (e->kind == CEXPR_CAST)
-        e = e->args[0];
-    return e;
-}
-
-static bool names(const CExpr *e, const CSymbol *symbol)
-{
-    if (e->symbol == symbol)
-        return true;
-    for (int i = 0; i < e->count; i++)
-        if (names(e->args[i], symbol))
-            return true;
-    return false;
-}
-
-static bool is_iterator(const CExpr *e, const CSymbol *iterator)
-{
-    return bare(e)->kind == CEXPR_NAME && bare(e)->symbol == iterator;
-}
-
-/* `int i = first;` or `i = first;` */
-static bool read_first(Parser *p, CStmt *loop, CNamed **iterator)
-{
-    static const char remedy[] = "write: for (int i = first; i < end; i++)";
-    CEntry           *entry    = NULL;
-    size_t            name     = p->at;
-    if (begins_declaration(p)) {
-        Specifiers s = { 0 };
-        if (!read_specifiers(p, &s))
-            return refuse(p, p->at, remedy, "the variable of the loop is not understood");
-        const CType *type = read_declarator(p, s.type, &name);
-        if (!type || name == NO_NAME || s.is_typedef || s.is_static)
-            return refuse(p, p->at, remedy, "the variable of the loop is not understood");
-        entry = new_entry(p, ENTRY_OBJECT, type, name);
-    } else if (token(p)->kind == CT_NAME && is_after(p, 1, "=")) {
-        entry = scope_find(p, token(p)->text);
-        p->at++;
-    }
-    if (!entry || entry->kind != ENTRY_OBJECT)
-        return refuse(p, name, remedy, "the loop does not begin with the value of its variable");
-    if (!expect(p, "=", "behind the variable of a loop"))
-        return false;
-    loop->first = read_expr(p);
-    if (!loop->first)
-        return false;
-    if (is(p, ","))
-        return refuse(p, p->at, remedy, "the loop counts more than one variable");
-    if (!expect(p, ";", "behind the first value of a loop"))
-        return false;
-    if (p->tokens.items.at[name].text == entry->name && entry->token == name)
-        scope_add(p, entry); /* declared here */
-    *iterator = iterator_symbol(p, entry, name);
-    if (!*iterator)
-        return false;
-    loop->iterator = &(*iterator)->symbol;
-    loop->first    = convert(p, loop->first, loop->iterator->type);
-    vec_push(p->arena, &p->iterators, *iterator);
-    return true;
-}
-
-/* `i < last`, or `last > i` */
-static bool read_last(Parser *p, CStmt *loop)
-{
-    static const char remedy[] = "write: i < end, i <= end, i > end or i >= end";
-    static const COp  turned[] = { [COP_LT] = COP_GT, [COP_LE] = COP_GE, [COP_GT] = COP_LT, [COP_GE] = COP_LE };
-    const size_t      at       = p->at;
-    if (is(p, ";"))
-        return refuse(p, at, remedy, "the loop has no end");
-    const CExpr *e = read_expr(p);
-    if (!e || !expect(p, ";", "behind the condition of a loop"))
-        return false;
-    const bool compares = e->kind == CEXPR_BINARY && e->op >= COP_LT && e->op <= COP_GE;
-    const bool left     = compares && is_iterator(e->args[0], loop->iterator);
-    if (!compares || (!left && !is_iterator(e->args[1], loop->iterator)))
-        return refuse(p, at, remedy, "the condition of the loop does not compare `%s` with where it ends",
-                      loop->iterator->name);
-    loop->compare = left ? e->op : turned[e->op];
-    loop->last    = e->args[left ? 1 : 0];
-    if (names(loop->last, loop->iterator))
-        return refuse(p, at, NULL, "the end of the loop depends on `%s` itself", loop->iterator->name);
-    const kn_type type = e->args[0]->type; /* that both sides are compared in */
-    if (type_is_float(type))
-        return refuse(p, at, "convert the end to an integer before the region", "the loop is compared with a float");
-    int64_t first = -1;
-    if (!type_is_signed(type) && type_is_signed(loop->iterator->type) &&
-        !(constant_value(loop->first, &first) && first >= 0 && loop->compare <= COP_LE))
-        return refuse(
-            p, at, "cast the end: i < (int)end",
-            "`%s` is signed and is compared with an unsigned number: a negative one would be taken for a large one",
-            loop->iterator->name);
-    return true;
-}
-
-/* `i++`, `i += c`, `i = i + c` and their like */
-static bool read_step(Parser *p, CStmt *loop)
-{
-    const size_t at     = p->at;
-    const char  *remedy = "write: i++, i--, i += c or i -= c with a constant c";
-    const CStmt *s      = NULL;
-    CNamed      *self   = p->iterators.at[p->iterators.count - 1];
-    if (is(p, ")"))
-        return refuse(p, at, remedy, "the loop has no step");
-    self->symbol.kind = CSYMBOL_SCALAR; /* here it may be assigned */
-    s                 = read_assignment(p);
-    self->symbol.kind = CSYMBOL_ITERATOR, self->symbol.written = false;
-    if (!s || !expect(p, ")", "behind the step of a loop"))
-        return false;
-    const CExpr *e = bare(s->value);
-    const bool   sum =
-        e->kind == CEXPR_BINARY && (e->op == COP_ADD || e->op == COP_SUB) && is_iterator(s->target, loop->iterator);
-    const bool left = sum && is_iterator(e->args[0], loop->iterator);
-    if (!sum || (!left && (e->op == COP_SUB || !is_iterator(e->args[1], loop->iterator))) ||
-        !constant_value(e->args[left ? 1 : 0], &loop->step))
-        return refuse(p, at, remedy, "the step of the loop is not `%s` plus or minus a constant", loop->iterator->name);
-    loop->step = type_wrap(e->type == KN_U32 ? KN_I32 : e->type, loop->step);
-    loop->step = e->op == COP_SUB ? -loop->step : loop->step;
-    if (loop->step == 0 || (loop->step > 0) != (loop->compare <= COP_LE))
-        return refuse(p, at, "a loop up ends with < or <=, a loop down with > or >=",
-                      "the loop does not end: its step goes away from its end");
-    return true;
-}
-
 static const CStmt *read_for(Parser *p)
 {
     const size_t begin = p->at++, loops = p->iterators.count;
-    CStmt       *loop     = new_stmt(p, CSTMT_FOR, begin);
-    CNamed      *iterator = NULL;
+    CStmt       *loop = new_stmt(p, CSTMT_FOR, begin);
     scope_begin(p);
-    if (expect(p, "(", "behind `for`") && read_first(p, loop, &iterator) && read_last(p, loop) && read_step(p, loop))
+    if (expect(p, "(", "behind `for`") && read_loop_header(p, loop))
         loop->body = read_statement(p);
     scope_end(p);
     p->iterators.count = loops;
@@ -394,9 +328,35 @@ static bool is_hint(const char *text)
     return false;
 }
 
+/* `kiln temporary(A, B)`: the values of these arrays are not read behind the region. */
+static bool read_temporary(Parser *p)
+{
+    static const char words[] = "kiln temporary";
+    const char       *s       = token(p)->text;
+    if (strncmp(s, words, sizeof words - 1))
+        return refuse(p, p->at, "write: #pragma kiln temporary(A, B)", "`#pragma %.60s` is not understood", s);
+    s += sizeof words - 1;
+    for (s += strspn(s, " (,"); *s && *s != ')'; s += strspn(s, " ,")) {
+        const size_t n     = strcspn(s, " ,)");
+        CEntry      *entry = scope_find(p, intern_n(p->cx, s, n));
+        if (!entry || entry->kind != ENTRY_OBJECT)
+            return refuse(p, p->at, NULL, "`%.*s` is not declared before the region", n < 60 ? (int)n : 60, s);
+        entry->temporary = p->region;
+        for (size_t i = 0; i < p->named.count; i++)
+            p->named.at[i]->symbol.temporary |= p->named.at[i]->entry == entry;
+        s += n;
+    }
+    return true;
+}
+
 static const CStmt *read_pragma(Parser *p)
 {
     const Sequence none = { 0 };
+    if (!strncmp(token(p)->text, "kiln ", 5)) {
+        const bool good = read_temporary(p);
+        p->at++;
+        return good ? sequence_stmt(p, &none, p->at) : NULL;
+    }
     if (is(p, "scop"))
         return refuse(p, p->at, "end the first with `#pragma endscop`", "a region inside a region");
     if (!is_hint(token(p)->text))
@@ -417,6 +377,12 @@ static const CStmt *read_plain(Parser *p)
     if (p->failed)
         return NULL;
     p->failed = known;
+    if (is(p, "(") && is_after(p, 1, "void")) { /* what an assertion that is switched off leaves */
+        p->at += 2;
+        if (!expect(p, ")", "behind a type") || !read_expr(p) || !expect(p, ";", "behind an expression"))
+            return NULL;
+        return sequence_stmt(p, &list, begin);
+    }
     do {
         const CStmt *s = read_assignment(p);
         if (!s)
@@ -471,44 +437,73 @@ static bool pragma_line(Parser *p, size_t at, size_t *from, size_t *to)
     return true;
 }
 
+/* The blanks that the first statement begins with, or the pragma if that has more. */
+static const char *indent_of(const Parser *p, size_t from, size_t to, size_t first)
+{
+    const Source *s      = p->source;
+    size_t        indent = from, line = 1, at = 0;
+    while (indent < to && (s->text[indent] == ' ' || s->text[indent] == '\t'))
+        indent++;
+    for (; at < s->length && line < (size_t)p->tokens.items.at[first].line; at++)
+        line += s->text[at] == '\n';
+    size_t end = at;
+    while (end < s->length && (s->text[end] == ' ' || s->text[end] == '\t'))
+        end++;
+    if (end - at > indent - from && !strcmp(p->tokens.items.at[first].file, s->name))
+        return arena_strndup(p->arena, s->text + at, end - at);
+    return arena_strndup(p->arena, s->text + from, indent - from);
+}
+
+/* Where the region stands in the file, and what its names are used for around it. */
+static void place_region(Parser *p, Region *r)
+{
+    size_t from, to;
+    if (!pragma_line(p, p->region_begin, &from, &to))
+        return;
+    r->begin  = from;
+    r->indent = indent_of(p, from, to, p->region_begin + 1);
+    if (!pragma_line(p, p->region_end, &from, &to))
+        return;
+    r->end = to;
+    if (r->end < r->begin)
+        refuse(p, p->region_begin, NULL, "the region ends before it begins");
+    else if (!p->failed)
+        check_uses(p);
+}
+
+/* The token of the `#pragma endscop` that belongs to the region; its block's end if there is none. */
+static size_t find_end(const Parser *p)
+{
+    size_t at = p->at;
+    while (at < p->function_end && strcmp(p->tokens.items.at[at].text, "endscop"))
+        at++;
+    return at;
+}
+
 bool read_region(Parser *p)
 {
-    const size_t begin = p->at++;
-    size_t       from, to;
-    Region      *r      = ARENA_NEW(p->arena, Region);
-    const bool   failed = p->failed;
-    p->failed           = false;
-    p->named.count = p->iterators.count = 0;
-    p->nesting                          = 0;
-    *r                                  = (Region){ .arena    = p->arena,
-                                                    .path     = p->source->name,
-                                                    .source   = p->source->text,
-                                                    .size     = p->source->length,
-                                                    .function = p->function };
-    p->region                           = r;
-    const int had                       = p->depth;
+    const bool failed = p->failed;
+    Region    *r      = ARENA_NEW(p->arena, Region);
+    *r                = (Region){ .arena    = p->arena,
+                                  .path     = p->source->name,
+                                  .source   = p->source->text,
+                                  .size     = p->source->length,
+                                  .function = p->function };
+    p->region_begin   = p->at++;
+    p->region_end     = find_end(p);
+    p->named.count = p->iterators.count = p->own_names.count = 0;
+    p->nesting                                               = 0;
+    p->failed                                                = false;
+    p->region                                                = r;
     scope_begin(p);
-    r->body = read_sequence(p, "endscop");
+    p->region_depth = p->depth;
+    r->body         = read_sequence(p, "endscop");
     scope_end(p);
-    p->depth         = had;
-    const size_t end = p->at;
-    if (!is(p, "endscop")) {
-        refuse(p, begin, "end it with `#pragma endscop` in the same block",
+    if (accept(p, "endscop"))
+        place_region(p, r);
+    else
+        refuse(p, p->region_begin, "end it with `#pragma endscop` in the same block",
                "the region does not end in the block in which it begins");
-    } else {
-        p->at++;
-        if (pragma_line(p, begin, &from, &to)) {
-            r->begin      = from;
-            size_t indent = from;
-            while (indent < to && (r->source[indent] == ' ' || r->source[indent] == '\t'))
-                indent++;
-            r->indent = arena_strndup(p->arena, r->source + from, indent - from);
-        }
-        if (pragma_line(p, end, &from, &to))
-            r->end = to;
-        if (!p->failed)
-            check_iterators(p, begin, end);
-    }
     const bool good    = !p->failed;
     p->failed          = failed || !good;
     p->region          = NULL;

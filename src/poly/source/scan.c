@@ -13,21 +13,32 @@ static void walk_statement(Parser *p);
 /* To the end of a declaration or expression, at this depth of brackets; behind its semicolon. */
 static void skip_to_semicolon(Parser *p)
 {
+    const size_t begin = p->at;
     while (token(p)->kind != CT_END && token(p)->kind != CT_PRAGMA && !is(p, "}")) {
         if (accept(p, ";"))
-            return;
+            break;
         if (is(p, "(") || is(p, "[") || is(p, "{"))
             skip_brackets(p);
         else
             p->at++;
     }
+    judge(p, begin, p->at);
+}
+
+/* The brackets behind `if`, `for` and their like. */
+static void skip_header(Parser *p)
+{
+    const size_t begin = p->at;
+    if (is(p, "("))
+        skip_brackets(p);
+    judge(p, begin, p->at);
 }
 
 /* `= value` of a declarator; what is const and has a known value is a constant. */
 static void read_value(Parser *p, CEntry *entry)
 {
-    p->at++;
-    const CType *type = entry->type;
+    const size_t value = ++p->at;
+    const CType *type  = entry->type;
     if (entry->kind == ENTRY_OBJECT && type->kind == CTYPE_NUMBER && type->constant && !type->is_volatile &&
         c_is_integer(type->number)) {
         const size_t begin  = p->at;
@@ -49,10 +60,11 @@ static void read_value(Parser *p, CEntry *entry)
         else
             p->at++;
     }
+    judge(p, value, p->at);
 }
 
 /* A declaration; of a function with a body, up to its brace. */
-static const CType *walk_declaration(Parser *p)
+static CEntry *walk_declaration(Parser *p)
 {
     Specifiers s = { 0 };
     if (accept(p, "_Static_assert") || !read_specifiers(p, &s)) {
@@ -68,9 +80,11 @@ static const CType *walk_declaration(Parser *p)
         if (!type || name == NO_NAME)
             break;
         CEntry *entry = declare(p, &s, type, name);
+        judge(p, name, name + 1);
         if (first && type->kind == CTYPE_FUNCTION && is(p, "{")) {
-            p->function = entry->name;
-            return type;
+            entry->defined = true;
+            p->function    = entry->name;
+            return entry;
         }
         if (is(p, "="))
             read_value(p, entry);
@@ -110,6 +124,7 @@ static void walk_loop(Parser *p)
         if (is_for && begins_declaration(p))
             walk_declaration(p);
         p->at = end;
+        judge(p, inside, end);
     }
     walk_statement(p);
     scope_end(p);
@@ -143,8 +158,7 @@ static void walk_plain(Parser *p)
         walk_loop(p);
     } else if (is(p, "if") || is(p, "switch")) {
         p->at++;
-        if (is(p, "("))
-            skip_brackets(p);
+        skip_header(p);
         walk_statement(p);
         if (accept(p, "else"))
             walk_statement(p);
@@ -160,6 +174,7 @@ static void walk_plain(Parser *p)
         accept(p, ":");
     } else if (token(p)->kind == CT_NAME && is_after(p, 1, ":")) {
         p->at += 2;
+        p->judged = NULL;
     } else if (begins_declaration(p)) {
         walk_declaration(p);
     } else {
@@ -214,17 +229,8 @@ void skip_statement(Parser *p)
 
 /* ---- Functions ---- */
 
-static void walk_function(Parser *p, const CType *type)
+static void walk_body(Parser *p, const CType *type)
 {
-    bool has_region   = false;
-    p->function_begin = p->at;
-    skip_brackets(p);
-    p->function_end = p->at;
-    for (size_t i = p->function_begin; i < p->function_end; i++)
-        has_region |= p->tokens.items.at[i].kind == CT_PRAGMA &&
-                      (!strcmp(p->tokens.items.at[i].text, "scop") || !strcmp(p->tokens.items.at[i].text, "endscop"));
-    if (!has_region)
-        return;
     scope_begin(p);
     for (int i = 0; i < type->count; i++)
         if (type->parameters[i]->name)
@@ -234,6 +240,24 @@ static void walk_function(Parser *p, const CType *type)
     walk_block(p);
     scope_end(p);
     p->at = p->function_end;
+}
+
+/* A body is walked if it has a region, or to see whether the function is pure. */
+static void walk_function(Parser *p, CEntry *function)
+{
+    bool has_region   = false;
+    p->function_begin = p->at;
+    skip_brackets(p);
+    p->function_end = p->at;
+    for (size_t i = p->function_begin; i < p->function_end; i++)
+        has_region |= p->tokens.items.at[i].kind == CT_PRAGMA &&
+                      (!strcmp(p->tokens.items.at[i].text, "scop") || !strcmp(p->tokens.items.at[i].text, "endscop"));
+    judge_begin(p, function);
+    if (has_region)
+        p->judged = NULL;
+    if (has_region || p->judged)
+        walk_body(p, function->type);
+    judge_end(p);
 }
 
 static void walk_file(Parser *p)
@@ -248,7 +272,7 @@ static void walk_file(Parser *p)
         } else if (is(p, "{")) { /* of something that was not understood */
             skip_brackets(p);
         } else {
-            const CType *function = walk_declaration(p);
+            CEntry *function = walk_declaration(p);
             if (function)
                 walk_function(p, function);
         }
@@ -269,9 +293,10 @@ static void read_probe(Parser *p)
     accept(p, ";");
 }
 
-bool source_regions(kn_context *cx, Arena *arena, const Source *source, const char *preprocessed, Regions *out)
+bool source_regions(kn_context *cx, Arena *arena, const Source *source, const char *preprocessed, const char *temporary,
+                    Regions *out)
 {
-    Parser p = { .cx = cx, .arena = arena, .source = source, .out = out };
+    Parser p = { .cx = cx, .arena = arena, .source = source, .temporary = temporary, .out = out };
     map_init(&p.names, arena);
     map_init(&p.tags, arena);
     c_lex(cx, arena, source->name, preprocessed, strlen(preprocessed), &p.tokens);

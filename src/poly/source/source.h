@@ -17,9 +17,11 @@ typedef struct Regions {
 
 /* The text after the preprocessor; NULL after a diagnostic. `options` NULL: the defaults. */
 const char *source_preprocess(kn_context *cx, Arena *arena, const Source *source, const kn_tile_options *options);
-/* The regions of a file, from its text and from what the preprocessor made of it. false after diagnostics; no region at
+/* The regions of a file, from its text and from what the preprocessor made of it. `temporary` has names of arrays that
+ * are not read behind any region, separated by commas; it may be NULL. false after diagnostics; no region at
  * all is an error too. */
-bool source_regions(kn_context *cx, Arena *arena, const Source *source, const char *preprocessed, Regions *out);
+bool source_regions(kn_context *cx, Arena *arena, const Source *source, const char *preprocessed, const char *temporary,
+                    Regions *out);
 
 /* Where a place is for diag_error and its like. */
 Loc region_loc(const Region *r, CPlace place);

@@ -27,13 +27,25 @@ static const char *free_name(const Parser *p, const char *name, bool iterator)
     return tried;
 }
 
+/* Is it named in `#pragma kiln temporary(…)` or in the option? */
+static bool is_temporary(const Parser *p, const CEntry *entry)
+{
+    const size_t n = strlen(entry->name);
+    for (const char *s = p->temporary; s && *s; s += strcspn(s, ", "), s += strspn(s, ", "))
+        if (strcspn(s, ", ") == n && !strncmp(s, entry->name, n))
+            return true;
+    return p->region && entry->temporary == p->region;
+}
+
 static CNamed *add_symbol(Parser *p, CEntry *entry, const char *name, CSymbolKind kind)
 {
-    CNamed *s       = ARENA_NEW(p->arena, CNamed);
-    s->entry        = entry;
-    s->symbol.name  = entry->in_region ? free_name(p, name, kind == CSYMBOL_ITERATOR) : name;
-    s->symbol.kind  = kind;
-    s->symbol.local = entry->in_region;
+    CNamed *s           = ARENA_NEW(p->arena, CNamed);
+    s->entry            = entry;
+    s->path             = name;
+    s->symbol.name      = entry->in_region ? free_name(p, name, kind == CSYMBOL_ITERATOR) : name;
+    s->symbol.kind      = kind;
+    s->symbol.local     = entry->in_region;
+    s->symbol.temporary = is_temporary(p, entry);
     if (!p->region) /* an extent outside of regions: its symbols are made again for each region that uses it */
         return s;
     s->symbol.place = place_of(p, entry->token);
@@ -99,8 +111,8 @@ CNamed *region_symbol(Parser *p, CEntry *entry, const char *name, const CType *t
     if (entry->iterates && entry->iterates == p->region)
         return refuse(p, at, "use a variable of its own",
                       "`%s` counts a loop of this region and is used outside of that loop", name);
-    for (size_t i = 0; p->region && i < p->named.count; i++) /* a local name may have been changed */
-        if (p->named.at[i]->entry == entry && (entry->in_region || !strcmp(p->named.at[i]->symbol.name, name)))
+    for (size_t i = 0; p->region && i < p->named.count; i++)
+        if (p->named.at[i]->entry == entry && !strcmp(p->named.at[i]->path, name))
             return p->named.at[i];
     const bool   array   = type->kind == CTYPE_ARRAY || type->kind == CTYPE_POINTER;
     CNamed      *s       = add_symbol(p, entry, name, array ? CSYMBOL_ARRAY : CSYMBOL_SCALAR);
@@ -129,7 +141,7 @@ static const CExpr *in_region(Parser *p, const CExpr *e, size_t at)
         if (e->kind != CEXPR_NAME)
             return refuse(p, at, "declare the array by a variable", "the size of an array is read from `%s`",
                           e->symbol->name);
-        const CNamed *s = region_symbol(p, old->entry, old->symbol.name, old->type, at);
+        const CNamed *s = region_symbol(p, old->entry, old->path, old->type, at);
         if (!s)
             return NULL;
         copy->symbol = &s->symbol;

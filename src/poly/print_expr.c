@@ -4,7 +4,7 @@
  * Takes   a typed expression of a region.
  * Gives   text that a C compiler reads as the same expression: the same operators on operands of the same types, in the
  *         same grouping. Conversions that C makes by itself are not printed. */
-#include "poly/emit/emit.h"
+#include "poly/print_expr.h"
 
 typedef struct OpText {
     const char *text;
