@@ -231,23 +231,6 @@ static void parameters(Builder *b)
     b->ranges = isl_set_intersect(b->ranges, isl_set_copy(s->context));
 }
 
-static void collect(Scop *s)
-{
-    isl_space *params = isl_set_get_space(s->context);
-    s->domain         = isl_union_set_empty(isl_space_copy(params));
-    s->reads          = isl_union_map_empty(isl_space_copy(params));
-    s->writes         = isl_union_map_empty(params);
-    for (size_t i = 0; i < s->statements.count; i++) {
-        Statement *st = &s->statements.at[i];
-        s->domain     = isl_union_set_add_set(s->domain, isl_set_copy(st->domain));
-        for (size_t k = 0; k < st->accesses.count; k++) {
-            const Access   *x  = &st->accesses.at[k];
-            isl_union_map **to = x->write ? &s->writes : &s->reads;
-            *to                = isl_union_map_add_map(*to, isl_map_copy(x->relation));
-        }
-    }
-}
-
 Scop *scop_new(Arena *arena, isl_ctx *isl, const Region *region)
 {
     Scop *s   = ARENA_NEW(arena, Scop);
@@ -263,7 +246,8 @@ Scop *scop_new(Arena *arena, isl_ctx *isl, const Region *region)
         b.failed = true;
     }
     if (!b.failed) {
-        collect(s);
+        scop_collect(s);
+        scop_privatize(s);
         if (scop_depend(s))
             return s;
         scop_isl_failed(s);
