@@ -49,7 +49,11 @@ typedef struct Scop {
     /* source instance -> sink instance */
     isl_union_map *flow, *anti, *output;
     isl_union_map *live_in;  /* reads of what no instance has written: instance -> element */
-    isl_union_map *live_out; /* last writes: instance -> element; of local symbols there are none */
+    isl_union_map *live_out; /* last writes: instance -> element; of local and temporary symbols there are none */
+    /* Variables that each iteration of some loops has for itself, since no value of them leaves it: the generated code
+     * has them private in parallel and vector loops. In relations they have those loops' iterators as subscripts. */
+    VEC(const CSymbol *) privates;
+    isl_union_map *private_flow; /* flow by them; it stays inside one iteration of the generated loops around it */
 } Scop;
 
 #endif

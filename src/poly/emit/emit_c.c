@@ -149,6 +149,20 @@ static const char *loop_name(Writer *w, const char *variable, isl_ast_node *body
     return naming.name && !naming.differs && !name_taken(w, naming.name) ? naming.name : variable;
 }
 
+/* The clause for the variables that each thread or lane has for itself. */
+static const char *privates(const Writer *w)
+{
+    const Scop *s = w->tiled->scop;
+    Text        clause;
+    if (!s->privates.count)
+        return "";
+    text_init(&clause, w->arena);
+    for (size_t i = 0; i < s->privates.count; i++)
+        text_printf(&clause, "%s%s", i ? ", " : " private(", s->privates.at[i]->name);
+    text_add(&clause, ")");
+    return text_string(&clause);
+}
+
 static void counted_loop(Writer *w, isl_ast_node *node, const char *name)
 {
     isl_ast_expr *first = isl_ast_node_for_get_init(node), *inc = isl_ast_node_for_get_inc(node);
@@ -158,9 +172,9 @@ static void counted_loop(Writer *w, isl_ast_node *node, const char *name)
     const char   *step = ast_string(w, inc, 0);
     const char   *next = strcmp(step, "1") ? arena_printf(w->arena, " += %s", step) : "++";
     if (loop_is(node, MARK_PARALLEL) && !w->in_parallel)
-        text_add(w->out, "#pragma omp parallel for\n");
+        text_printf(w->out, "#pragma omp parallel for%s\n", privates(w));
     else if (loop_is(node, MARK_VECTOR))
-        text_add(w->out, "#pragma omp simd\n");
+        text_printf(w->out, "#pragma omp simd%s\n", privates(w));
     line(w, arena_printf(w->arena, "for (long %s = %s; %s %s %s; %s%s) {", name, from, name, less ? "<" : "<=", to,
                          name, next));
     isl_ast_expr_free(first);

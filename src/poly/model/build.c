@@ -231,58 +231,23 @@ static void parameters(Builder *b)
     b->ranges = isl_set_intersect(b->ranges, isl_set_copy(s->context));
 }
 
-/* Two names may stand for the same memory: refused, since nothing can be proved then. */
-static bool may_alias(Builder *b)
-{
-    const Region *r = b->s->region;
-    for (size_t i = 0; i < r->symbols.count; i++)
-        for (size_t k = 0; k < i; k++) {
-            const CSymbol *p = r->symbols.at[i], *q = r->symbols.at[k];
-            if (p->kind != CSYMBOL_ARRAY || q->kind != CSYMBOL_ARRAY || p->restricted || q->restricted ||
-                !(p->written || q->written) || p->type != q->type)
-                continue;
-            diag_error(b->s->arena->cx, region_loc(r, p->place), "declare them restrict",
-                       "`%s` and `%s` may point to the same memory", q->name, p->name);
-            return b->failed = true;
-        }
-    return false;
-}
-
-static void collect(Scop *s)
-{
-    isl_space *params = isl_set_get_space(s->context);
-    s->domain         = isl_union_set_empty(isl_space_copy(params));
-    s->reads          = isl_union_map_empty(isl_space_copy(params));
-    s->writes         = isl_union_map_empty(params);
-    for (size_t i = 0; i < s->statements.count; i++) {
-        Statement *st = &s->statements.at[i];
-        s->domain     = isl_union_set_add_set(s->domain, isl_set_copy(st->domain));
-        for (size_t k = 0; k < st->accesses.count; k++) {
-            const Access   *x  = &st->accesses.at[k];
-            isl_union_map **to = x->write ? &s->writes : &s->reads;
-            *to                = isl_union_map_add_map(*to, isl_map_copy(x->relation));
-        }
-    }
-}
-
 Scop *scop_new(Arena *arena, isl_ctx *isl, const Region *region)
 {
     Scop *s   = ARENA_NEW(arena, Scop);
     *s        = (Scop){ .arena = arena, .isl = isl, .region = region };
     Builder b = { .s = s };
     parameters(&b);
-    if (!may_alias(&b)) {
-        isl_space *none = isl_set_get_space(s->context);
-        isl_set   *zero = isl_set_universe(isl_space_set_from_params(none));
-        s->schedule     = walk(&b, region->body, zero);
-    }
+    isl_space *none = isl_set_get_space(s->context);
+    isl_set   *zero = isl_set_universe(isl_space_set_from_params(none));
+    s->schedule     = walk(&b, region->body, zero);
     isl_set_free(b.ranges);
     if (!b.failed && !s->schedule && s->statements.count == 0) {
         diag_error(arena->cx, region_loc(region, region->body->place), NULL, "there is no assignment in the region");
         b.failed = true;
     }
     if (!b.failed) {
-        collect(s);
+        scop_collect(s);
+        scop_privatize(s);
         if (scop_depend(s))
             return s;
         scop_isl_failed(s);

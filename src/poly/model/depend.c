@@ -13,6 +13,26 @@
 #include <isl/flow.h>
 #include <isl/options.h>
 
+void scop_collect(Scop *s)
+{
+    isl_union_set_free(s->domain);
+    isl_union_map_free(s->reads);
+    isl_union_map_free(s->writes);
+    isl_space *params = isl_set_get_space(s->context);
+    s->domain         = isl_union_set_empty(isl_space_copy(params));
+    s->reads          = isl_union_map_empty(isl_space_copy(params));
+    s->writes         = isl_union_map_empty(params);
+    for (size_t i = 0; i < s->statements.count; i++) {
+        Statement *st = &s->statements.at[i];
+        s->domain     = isl_union_set_add_set(s->domain, isl_set_copy(st->domain));
+        for (size_t k = 0; k < st->accesses.count; k++) {
+            const Access   *x  = &st->accesses.at[k];
+            isl_union_map **to = x->write ? &s->writes : &s->reads;
+            *to                = isl_union_map_add_map(*to, isl_map_copy(x->relation));
+        }
+    }
+}
+
 /* The last sources before each sink: of `must` exactly; those of `may` since then too. Neither is taken. */
 static isl_union_flow *last_before(const Scop *s, isl_union_map *sink, isl_union_map *must, isl_union_map *may)
 {
@@ -43,7 +63,7 @@ bool scop_depend(Scop *s)
     for (size_t i = 0; i < s->statements.count; i++) {
         Statement    *st    = &s->statements.at[i];
         const Access *write = &st->accesses.at[st->accesses.count - 1];
-        if (write->array->local)
+        if (scop_dies(write->array))
             s->live_out = isl_union_map_subtract_domain(s->live_out, isl_union_set_from_set(isl_set_copy(st->domain)));
     }
     return s->flow && s->anti && s->output && s->live_in && s->live_out;
@@ -95,5 +115,6 @@ void scop_free(Scop *s)
     isl_union_map_free(s->output);
     isl_union_map_free(s->live_in);
     isl_union_map_free(s->live_out);
+    isl_union_map_free(s->private_flow);
     *s = (Scop){ .arena = s->arena };
 }

@@ -4,6 +4,10 @@
 
 #include "poly/scop.h"
 
+/* Finds private variables and gives them subscripts (private.c). */
+void scop_privatize(Scop *s);
+/* The unions of domains and accesses, from the statements. */
+void scop_collect(Scop *s);
 /* Dependences and live elements from accesses and the schedule. false: isl failed. */
 bool scop_depend(Scop *s);
 

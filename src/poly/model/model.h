@@ -19,6 +19,9 @@ isl_ctx *scop_isl(uint64_t quota);
 /* The diagnostic after something of isl's came out NULL: past the quota, or a mistake of ours. */
 void scop_isl_failed(const Scop *s);
 
+/* Are its values dead behind the region? */
+bool scop_dies(const CSymbol *symbol);
+bool scop_private(const Scop *s, const CSymbol *symbol);
 /* The statement of a tuple, or NULL. */
 Statement *scop_statement(const Scop *s, const char *name);
 

@@ -99,7 +99,9 @@ bool axes_init(Axes *x, const Scop *s, isl_schedule_node *loop, isl_union_map *d
                 x->at[i][k] = iterator(st, x->outer + k);
             complete = complete && x->at[i][k];
         }
-    x->dependences = order_remaining(loop, dependences);
+    x->dependences    = order_remaining(loop, dependences);
+    isl_union_map *by = order_remaining(loop, s->private_flow); /* both ways: such instances share every tile */
+    x->dependences    = isl_union_map_union(x->dependences, isl_union_map_reverse(by));
     return complete;
 }
 

@@ -116,7 +116,7 @@ static const char *walk(isl_schedule_node *node, isl_union_map *left)
     }
 }
 
-const char *tile_prove(const Tiled *t)
+static const char *prove_order(const Tiled *t)
 {
     for (size_t i = 0; i < t->statements.count; i++)
         if (!t->statements.at[i].source || strcmp(t->statements.at[i].name, t->statements.at[i].source->name) != 0)
@@ -130,4 +130,10 @@ const char *tile_prove(const Tiled *t)
     const char        *wrong = walk(root, order_dependences(t->scop));
     isl_schedule_node_free(root);
     return wrong;
+}
+
+const char *tile_prove(const Tiled *t)
+{
+    const char *wrong = prove_order(t);
+    return wrong ? wrong : tile_prove_private(t);
 }

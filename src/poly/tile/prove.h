@@ -9,5 +9,7 @@
 const char *tile_prove(const Tiled *t);
 /* The same for programs in which instances run several times, or in scratch (prove_flow.c). */
 const char *tile_prove_flow(const Tiled *t);
+/* What is wrong with the use of private variables, or NULL (prove_private.c). */
+const char *tile_prove_private(const Tiled *t);
 
 #endif

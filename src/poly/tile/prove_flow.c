@@ -8,6 +8,7 @@
  *         (2) results: the last write of each element that lives on is by the same instance;
  *         (3) independence: no iteration of a loop marked parallel or vector touches memory that another one writes. */
 #include "poly/tile/prove.h"
+#include "poly/model/model.h"
 
 #include <isl/flow.h>
 #include <isl/schedule_node.h>
@@ -28,33 +29,36 @@ static void add(isl_union_map **to, isl_map *map)
     *to = *to ? isl_union_map_add_map(*to, map) : isl_union_map_from_map(map);
 }
 
-/* { X -> place } for an access of an array's element { X -> array[…] }. Takes it. */
-static isl_map *place_of(const Scratch *s, isl_map *element)
+/* The name of a tile's own memory; NULL: all tiles share it. */
+static const char *own_name(const Memory *m, const Scratch *s, const CSymbol *array)
 {
-    if (!s)
+    return s ? s->name : scop_private(m->t->scop, array) ? array->name : NULL;
+}
+
+/* { X -> place } for an access of an array's element { X -> array[…] }; the first `tiles` coordinates of X are the
+ * tile. Takes it. */
+static isl_map *place_of(const char *own, int tiles, isl_map *element)
+{
+    if (!own)
         return element;
     isl_space *space = isl_space_domain(isl_map_get_space(element));
-    int        n     = (int)isl_space_dim(space, isl_dim_set);
-    int        tiles = (int)isl_multi_aff_dim(s->offset, isl_dim_in);
-    isl_map   *o     = isl_map_from_multi_aff(
-              isl_multi_aff_project_out_map(space, isl_dim_set, (unsigned)tiles, (unsigned)(n - tiles)));
+    int        rest  = (int)isl_space_dim(space, isl_dim_set) - tiles;
+    isl_map   *o =
+        isl_map_from_multi_aff(isl_multi_aff_project_out_map(space, isl_dim_set, (unsigned)tiles, (unsigned)rest));
     o       = isl_map_reset_tuple_id(o, isl_dim_out);
     element = isl_map_reset_tuple_id(element, isl_dim_out);
-    return isl_map_set_tuple_name(isl_map_flat_range_product(o, element), isl_dim_out, s->name);
+    return isl_map_set_tuple_name(isl_map_flat_range_product(o, element), isl_dim_out, own);
 }
 
 /* { place -> array[…] } */
-static isl_map *element_of(const Scratch *s, isl_space *array)
+static isl_map *element_of(const char *own, int tiles, isl_space *array, const char *name)
 {
-    if (!s)
+    if (!own)
         return isl_map_identity(isl_space_map_from_set(array));
-    int        rank  = (int)isl_space_dim(array, isl_dim_set);
-    int        tiles = (int)isl_multi_aff_dim(s->offset, isl_dim_in);
     isl_space *space = isl_space_add_dims(isl_space_reset_tuple_id(array, isl_dim_set), isl_dim_set, (unsigned)tiles);
-    isl_map   *map   = isl_map_from_multi_aff(isl_multi_aff_project_out_map(
-            isl_space_set_tuple_name(space, isl_dim_set, s->name), isl_dim_set, 0, (unsigned)tiles));
-    (void)rank;
-    return isl_map_set_tuple_name(map, isl_dim_out, s->array->name);
+    space            = isl_space_set_tuple_name(space, isl_dim_set, own);
+    isl_map *map     = isl_map_from_multi_aff(isl_multi_aff_project_out_map(space, isl_dim_set, 0, (unsigned)tiles));
+    return isl_map_set_tuple_name(map, isl_dim_out, name);
 }
 
 static void memory_of(Memory *m, const Tiled *t)
@@ -70,7 +74,8 @@ static void memory_of(Memory *m, const Tiled *t)
     for (size_t i = 0; i < t->statements.count; i++) {
         const TiledStatement *x = &t->statements.at[i];
         if (!x->source) {
-            isl_map *place = place_of(x->copied, isl_map_copy(x->executes));
+            int      tiles = (int)isl_multi_aff_dim(x->copied->offset, isl_dim_in);
+            isl_map *place = place_of(x->copied->name, tiles, isl_map_copy(x->executes));
             m->copies      = isl_union_set_add_set(m->copies, isl_map_domain(isl_map_copy(x->executes)));
             add(x->copy_out ? &m->reads : &m->writes, place);
             add(x->copy_out ? &m->writes : &m->reads, isl_map_copy(x->executes));
@@ -78,17 +83,20 @@ static void memory_of(Memory *m, const Tiled *t)
                 add(&m->shared_writes, isl_map_copy(x->executes));
             continue;
         }
+        int tiles = (int)isl_map_dim(x->executes, isl_dim_in) - (int)isl_map_dim(x->executes, isl_dim_out);
         add(&m->executes, isl_map_copy(x->executes));
         for (size_t k = 0; k < x->accesses.count; k++) {
-            const TiledAccess *a = &x->accesses.at[k];
-            isl_map           *e = isl_map_apply_range(isl_map_copy(x->executes), isl_map_copy(a->access->relation));
-            if (a->access->write && !a->scratch)
+            const TiledAccess *a   = &x->accesses.at[k];
+            const char        *own = own_name(m, a->scratch, a->access->array);
+            isl_map           *e   = isl_map_apply_range(isl_map_copy(x->executes), isl_map_copy(a->access->relation));
+            if (a->access->write && !own)
                 add(&m->shared_writes, isl_map_copy(e));
             if (!a->access->write) {
                 isl_space *array = isl_space_range(isl_map_get_space(e));
-                add(&m->back, isl_map_product(isl_map_copy(x->executes), element_of(a->scratch, array)));
+                add(&m->back,
+                    isl_map_product(isl_map_copy(x->executes), element_of(own, tiles, array, a->access->array->name)));
             }
-            add(a->access->write ? &m->writes : &m->reads, place_of(a->scratch, e));
+            add(a->access->write ? &m->writes : &m->reads, place_of(own, tiles, e));
         }
     }
 }
@@ -174,7 +182,8 @@ static const char *prove_values(const Memory *m)
         isl_union_map_subtract_domain(isl_union_map_copy(m->shared_writes), isl_union_map_domain(over));
     for (size_t i = 0; i < s->region->symbols.count; i++) {
         const CSymbol *array = s->region->symbols.at[i];
-        if (!array->local || (array->kind != CSYMBOL_ARRAY && array->kind != CSYMBOL_SCALAR))
+        if (!scop_dies(array) || scop_private(s, array) ||
+            (array->kind != CSYMBOL_ARRAY && array->kind != CSYMBOL_SCALAR))
             continue;
         isl_space *space = isl_space_set_alloc(s->isl, 0, (unsigned)array->rank);
         space            = isl_space_set_tuple_name(space, isl_dim_set, array->name);

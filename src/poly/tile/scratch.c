@@ -7,6 +7,7 @@
  *         those of its own share that are live are copied out.
  * Holds   boxes have constant size. No element is copied out by two tiles. */
 #include "poly/tile/overlap.h"
+#include "poly/model/model.h"
 
 #include <isl/fixed_box.h>
 
@@ -142,7 +143,7 @@ static bool make_one(Made *m, const CSymbol *array)
         vec_push(t->scop->arena, &m->in, copy(m, scratch, isl_map_coalesce(in), false));
     else
         isl_map_free(in);
-    isl_map *out = array->local && only_here(m, array) ? NULL : share_written(m, array);
+    isl_map *out = scop_dies(array) && only_here(m, array) ? NULL : share_written(m, array);
     if (!out)
         return true;
     bool own = isl_map_is_injective(out) == isl_bool_true;
@@ -155,9 +156,9 @@ bool scratch_make(Made *m)
     const Scop *s = m->p->tiled->scop;
     for (size_t i = 0; i < s->region->symbols.count; i++) {
         const CSymbol *array = s->region->symbols.at[i];
-        isl_map       *any   = all_touched(m, array, true);
+        isl_map       *any   = scop_private(s, array) ? NULL : all_touched(m, array, true);
         isl_map_free(any);
-        if (!any || (!overlaps(m, array) && !(array->local && only_here(m, array))))
+        if (!any || (!overlaps(m, array) && !(scop_dies(array) && only_here(m, array))))
             continue;
         if (!make_one(m, array))
             return false;
