@@ -37,14 +37,26 @@ static void print_body(Layout *l, const CStmt *s)
 
 static const char *const compares[] = { [COP_LT] = "<", [COP_LE] = "<=", [COP_GT] = ">", [COP_GE] = ">=" };
 
+/* An operand of a comparison: in parentheses unless it binds more strongly. */
+static void print_operand(Text *t, const CExpr *e)
+{
+    const CExpr *inner = e;
+    while (inner->kind == CEXPR_CAST && !inner->text)
+        inner = inner->args[0];
+    const bool loose = inner->kind == CEXPR_CHOICE || (inner->kind == CEXPR_BINARY && inner->op > COP_REM);
+    text_add(t, loose ? "(" : "");
+    print_expr(t, e, NULL);
+    text_add(t, loose ? ")" : "");
+}
+
 static void print_for(Layout *l, const CStmt *s)
 {
     const char *name = s->iterator->name;
     begin_line(l);
-    text_printf(l->t, "for (%s %s = ", c_type_name(s->iterator->type), name);
+    text_printf(l->t, "for (%s %s = ", s->iterator->spelling, name);
     print_expr(l->t, s->first, NULL);
     text_printf(l->t, "; %s %s ", name, compares[s->compare]);
-    print_expr(l->t, s->last, NULL);
+    print_operand(l->t, s->last);
     if (s->step == 1 || s->step == -1)
         text_printf(l->t, "; %s%s)", name, s->step > 0 ? "++" : "--");
     else
