@@ -67,7 +67,7 @@ static bool is_live(const Stages *p, const Stage *s)
     return none != isl_bool_true;
 }
 
-/* What the consumers in the group read of the stage, tile by tile, as one convex piece. */
+/* What the consumers in the group read of the stage, tile by tile. */
 static isl_map *needed(const Stages *p, const Stage *s, int g)
 {
     isl_map *need = NULL;
@@ -80,8 +80,35 @@ static isl_map *needed(const Stages *p, const Stage *s, int g)
         isl_map   *from  = isl_map_apply_range(isl_map_copy(c->need), isl_map_reverse(flow));
         need             = need ? isl_map_union(need, from) : from;
     }
-    need = isl_map_from_basic_map(isl_map_simple_hull(isl_map_coalesce(need)));
-    return isl_map_intersect_range(need, isl_set_copy(s->all));
+    return need;
+}
+
+/* { [o] -> p : offset(o) <= p < offset(o) + size } among the stage's points, for the least such box of constant size
+ * around the map; NULL if there is none. Hulls that follow more directions than the axes grow with every stage. Takes
+ * the map. */
+static isl_map *boxed(const Stage *s, isl_map *need)
+{
+    isl_fixed_box *box = isl_map_get_range_simple_fixed_box_hull(need);
+    isl_map       *all = NULL;
+    if (isl_fixed_box_is_valid(box) == isl_bool_true) {
+        isl_multi_aff *low  = isl_fixed_box_get_offset(box);
+        isl_multi_val *size = isl_fixed_box_get_size(box);
+        for (int d = 0; d < s->dims; d++)
+            size = isl_multi_val_set_val(size, d, isl_val_sub_ui(isl_multi_val_get_val(size, d), 1));
+        isl_multi_aff *high = isl_multi_aff_add(
+            isl_multi_aff_copy(low),
+            isl_multi_aff_multi_val_on_domain_space(isl_space_domain(isl_multi_aff_get_space(low)), size));
+        all = isl_map_universe(isl_multi_aff_get_space(low));
+        all = isl_map_intersect(
+            all, isl_map_upper_bound_multi_pw_aff(isl_map_copy(all), isl_multi_pw_aff_from_multi_aff(high)));
+        all = isl_map_lower_bound_multi_pw_aff(all, isl_multi_pw_aff_from_multi_aff(low));
+        all = isl_map_intersect_range(all, isl_set_copy(s->all));
+        all = isl_map_intersect_domain(all,
+                                       isl_set_from_basic_set(isl_set_simple_hull(isl_map_domain(isl_map_copy(need)))));
+    }
+    isl_fixed_box_free(box);
+    isl_map_free(need);
+    return all;
 }
 
 /* The share of the stage along each tile coordinate: { [o] -> p : stride o <= p < stride o + stride } with the stride
@@ -127,24 +154,22 @@ static bool join(Stages *p, size_t stage, int g)
 {
     Stage   *s = &p->at.at[stage];
     int      percent;
-    isl_map *need = needed(p, s, g);
-    isl_map *core = share(p, &p->groups.at[g], s, need, &percent);
-    if (!core || (percent > MOST_REDUNDANT && !p->tiled->options.fuse_all)) {
-        isl_map_free(need);
-        isl_map_free(core);
-        return false;
+    isl_map *need = boxed(s, needed(p, s, g));
+    isl_map *core = need ? share(p, &p->groups.at[g], s, need, &percent) : NULL;
+    if (core && (percent <= MOST_REDUNDANT || p->tiled->options.fuse_all)) {
+        s->live = is_live(p, s);
+        if (s->live)
+            need = boxed(s, isl_map_union(need, isl_map_copy(core)));
+        if (need) {
+            s->core  = s->live ? core : isl_map_free(core);
+            s->need  = need;
+            s->group = g;
+            return true;
+        }
     }
-    s->live = is_live(p, s);
-    if (s->live) {
-        need    = isl_map_from_basic_map(isl_map_simple_hull(isl_map_union(need, isl_map_copy(core))));
-        need    = isl_map_intersect_range(need, isl_set_copy(s->all));
-        s->core = core;
-    } else {
-        isl_map_free(core);
-    }
-    s->need  = need;
-    s->group = g;
-    return true;
+    isl_map_free(need);
+    isl_map_free(core);
+    return false;
 }
 
 bool stages_fuse(Stages *p)

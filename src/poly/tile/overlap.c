@@ -21,15 +21,8 @@ static void make_statements(Made *m)
     const Scop *s = m->p->tiled->scop;
     for (size_t i = 0; i < s->statements.count; i++) {
         const Statement *st    = &s->statements.at[i];
-        const Stage     *stage = NULL;
-        for (size_t k = 0; k < m->p->at.count && !stage; k++) {
-            isl_union_set *own = isl_union_set_from_set(isl_set_copy(st->domain));
-            isl_union_set *in  = isl_union_set_intersect(own, isl_union_set_copy(m->p->at.at[k].domain));
-            if (m->p->at.at[k].group == m->group && isl_union_set_is_empty(in) != isl_bool_true)
-                stage = &m->p->at.at[k];
-            isl_union_set_free(in);
-        }
-        if (!stage)
+        const Stage     *stage = &m->p->at.at[m->p->stage_of[i]];
+        if (stage->group != m->group)
             continue;
         isl_space *space =
             isl_space_map_from_domain_and_range(isl_set_get_space(st->domain), isl_set_get_space(stage->all));

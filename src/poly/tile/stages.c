@@ -4,6 +4,7 @@
  * Takes   a schedule tree as the text has it.
  * Gives   its stages, their points, and the flow between points. */
 #include "poly/tile/stages.h"
+#include "poly/model/model.h"
 #include "poly/tile/order.h"
 
 #include <isl/constraint.h>
@@ -40,15 +41,37 @@ static void add_stage(Stages *p, isl_schedule_node *node, isl_union_map *depende
     vec_push(arena, &p->at, s);
 }
 
-/* Are there dependences from stage a to stage b? */
-static bool depends(const Stages *p, isl_union_map *dependences, size_t a, size_t b)
+/* The stage of each statement. */
+static void find_stages(Stages *p)
 {
-    isl_union_map *between =
-        isl_union_map_intersect_domain(isl_union_map_copy(dependences), isl_union_set_copy(p->at.at[a].domain));
-    between      = isl_union_map_intersect_range(between, isl_union_set_copy(p->at.at[b].domain));
-    isl_bool any = isl_union_map_is_empty(between);
-    isl_union_map_free(between);
-    return any != isl_bool_true;
+    const Scop *s = p->tiled->scop;
+    p->stage_of   = ARENA_ARRAY(s->arena, int, s->statements.count + 1);
+    for (size_t i = 0; i < s->statements.count; i++)
+        for (size_t k = 0; k < p->at.count; k++) {
+            isl_set *here =
+                isl_union_set_extract_set(p->at.at[k].domain, isl_set_get_space(s->statements.at[i].domain));
+            if (isl_set_plain_is_empty(here) != isl_bool_true)
+                p->stage_of[i] = (int)k;
+            isl_set_free(here);
+        }
+}
+
+static int stage_named(const Stages *p, const char *statement)
+{
+    const Statement *st = scop_statement(p->tiled->scop, statement);
+    return p->stage_of[st - p->tiled->scop->statements.at];
+}
+
+/* Notes that the one stage depends on the other. */
+static isl_stat note_dependence(isl_map *map, void *user)
+{
+    Stages *p = user;
+    int     a = stage_named(p, isl_map_get_tuple_name(map, isl_dim_in));
+    int     b = stage_named(p, isl_map_get_tuple_name(map, isl_dim_out));
+    if (a != b && isl_map_plain_is_empty(map) != isl_bool_true)
+        p->before[(size_t)a * p->at.count + (size_t)b] = true;
+    isl_map_free(map);
+    return isl_stat_ok;
 }
 
 bool stages_init(Stages *p, Tiled *t)
@@ -81,9 +104,8 @@ bool stages_init(Stages *p, Tiled *t)
     p->flow   = isl_union_map_apply_domain(isl_union_map_copy(s->flow), isl_union_map_copy(points));
     p->flow   = isl_union_map_subtract(isl_union_map_apply_range(p->flow, points), inside);
     p->before = ARENA_ARRAY(s->arena, bool, n *n + 1);
-    for (size_t a = 0; a < n; a++)
-        for (size_t b = a + 1; b < n; b++)
-            p->before[a * n + b] = depends(p, dependences, a, b);
+    find_stages(p);
+    isl_union_map_foreach_map(dependences, note_dependence, p);
     isl_union_map_free(dependences);
     return p->flow != NULL;
 }

@@ -34,9 +34,10 @@ typedef struct Group {
 typedef struct Stages {
     Tiled *tiled;
     VEC(Stage) at;
-    VEC(Group) groups;     /* made from the last stage to the first */
-    isl_union_map *flow;   /* between points of different stages */
-    bool          *before; /* before[a * count + b]: a dependence from stage a to stage b */
+    VEC(Group) groups;       /* made from the last stage to the first */
+    isl_union_map *flow;     /* between points of different stages */
+    bool          *before;   /* before[a * count + b]: a dependence from stage a to stage b */
+    int           *stage_of; /* by statement */
 } Stages;
 
 bool stages_init(Stages *p, Tiled *t);
