@@ -114,25 +114,23 @@ static isl_map *boxed(const Stage *s, isl_map *need)
 /* The share of the stage along each tile coordinate: { [o] -> p : stride o <= p < stride o + stride } with the stride
  * at which the needed box moves. *percent: the box's size to the share's. NULL if the box does not move along some
  * coordinate, or moves by fractions. */
-static isl_map *share(const Stages *p, const Group *g, const Stage *s, isl_map *need, int *percent)
+static isl_map *share(const Group *g, Stage *s, isl_map *need, int *percent)
 {
     isl_fixed_box *box   = isl_map_get_range_simple_fixed_box_hull(need);
-    isl_map       *core  = NULL;
     double         ratio = 1;
+    int            found = 0;
     if (isl_fixed_box_is_valid(box) == isl_bool_true) {
         isl_multi_aff *offset = isl_fixed_box_get_offset(box);
         isl_multi_val *size   = isl_fixed_box_get_size(box);
-        Group          as     = *g;
-        int            found  = 0;
         for (int d = 0; d < s->dims; d++)
             for (int k = 0; k < g->tile_dims; k++) {
                 isl_aff *aff    = isl_multi_aff_get_aff(offset, d);
                 isl_val *stride = isl_aff_get_coefficient_val(aff, isl_dim_in, k);
                 isl_val *extent = isl_multi_val_get_val(size, d);
                 if (isl_val_is_pos(stride) == isl_bool_true && isl_val_is_int(stride) == isl_bool_true) {
-                    as.axis[k] = d;
-                    as.size[k] = isl_val_get_num_si(stride);
-                    ratio *= (double)isl_val_get_num_si(extent) / (double)as.size[k];
+                    s->axis[k]   = d;
+                    s->stride[k] = isl_val_get_num_si(stride);
+                    ratio *= (double)isl_val_get_num_si(extent) / (double)s->stride[k];
                     found |= 1 << k;
                 }
                 isl_val_free(extent);
@@ -141,13 +139,16 @@ static isl_map *share(const Stages *p, const Group *g, const Stage *s, isl_map *
             }
         isl_multi_aff_free(offset);
         isl_multi_val_free(size);
-        as.root = (int)(s - p->at.at);
-        if (found == (1 << g->tile_dims) - 1)
-            core = stages_tile_of_root(p, &as);
     }
     isl_fixed_box_free(box);
     *percent = ratio > 1e6 ? 100000000 : (int)(ratio * 100);
-    return core;
+    return found == (1 << g->tile_dims) - 1 ? stages_tile_of(g, s) : NULL;
+}
+
+isl_map *stages_need(const Stages *p, const Stage *s, int g, isl_map *core)
+{
+    isl_map *need = needed(p, s, g);
+    return boxed(s, core ? isl_map_union(need, isl_map_copy(core)) : need);
 }
 
 static bool join(Stages *p, size_t stage, int g)
@@ -155,7 +156,7 @@ static bool join(Stages *p, size_t stage, int g)
     Stage   *s = &p->at.at[stage];
     int      percent;
     isl_map *need = boxed(s, needed(p, s, g));
-    isl_map *core = need ? share(p, &p->groups.at[g], s, need, &percent) : NULL;
+    isl_map *core = need ? share(&p->groups.at[g], s, need, &percent) : NULL;
     if (core && (percent <= MOST_REDUNDANT || p->tiled->options.fuse_all)) {
         s->live = is_live(p, s);
         if (s->live)
@@ -185,10 +186,14 @@ bool stages_fuse(Stages *p)
         }
         Group g  = { .root = (int)i };
         s->group = (int)p->groups.count;
-        s->live  = true;
+        s->live  = true; /* what other groups read lives on too */
         g.tiled  = s->dims > 0 && size_overlapped(p, s, &g);
         if (g.tiled) {
-            s->core = stages_tile_of_root(p, &g);
+            for (int k = 0; k < g.tile_dims; k++) {
+                s->axis[k]   = g.axis[k];
+                s->stride[k] = g.size[k];
+            }
+            s->core = stages_tile_of(&g, s);
             s->need = isl_map_copy(s->core);
         }
         vec_push(arena, &p->groups, g);

@@ -128,7 +128,8 @@ static isl_schedule *tiled_group(Made *m)
     isl_schedule *all = NULL;
     for (size_t i = 0; i < m->in.count; i++)
         all = then(all, copy_of(m, &m->in.at[i]));
-    all = then(all, stages_of(m));
+    isl_schedule *stages = stages_of(m);
+    all                  = then(all, t->options.shape == SHAPE_RECTANGLE ? rectangle_loops(m, stages) : stages);
     for (size_t i = 0; i < m->out.count; i++)
         all = then(all, copy_of(m, &m->out.at[i]));
     for (int k = m->tile_dims - 1; k >= 0; k--)
@@ -174,6 +175,16 @@ static int stages_in(const Stages *p, int group)
     return n;
 }
 
+static void forget(Made *m)
+{
+    for (size_t i = 0; i < m->run.count; i++)
+        isl_map_free(m->run.at[i].executes);
+    for (size_t i = 0; i < m->in.count; i++)
+        isl_map_free(m->in.at[i].executes);
+    for (size_t i = 0; i < m->out.count; i++)
+        isl_map_free(m->out.at[i].executes);
+}
+
 bool shape_overlapped(Tiled *t)
 {
     Stages p;
@@ -187,14 +198,15 @@ bool shape_overlapped(Tiled *t)
             group = plain_group(&p, order[k]);
         } else {
             Made m = { .p = &p, .group = order[k], .tile_dims = p.groups.at[order[k]].tile_dims };
-            make_statements(&m);
-            ok    = scratch_make(&m);
+            ok     = t->options.shape != SHAPE_RECTANGLE || rectangle_shift(&p, order[k]);
+            if (ok)
+                make_statements(&m);
+            ok    = ok && scratch_make(&m);
             group = ok ? tiled_group(&m) : NULL;
             for (size_t i = 0; i < m.tiles.count; i++)
                 isl_map_free(m.tiles.at[i]);
             if (!ok)
-                for (size_t i = 0; i < m.run.count; i++)
-                    isl_map_free(m.run.at[i].executes);
+                forget(&m);
         }
         t->schedule = then(t->schedule, group);
     }

@@ -22,6 +22,9 @@ typedef struct Made {
  * tile's share of it is not its own. */
 bool scratch_make(Made *m);
 
+/* The stages of a tile in one nest of loops over shifted points (rectangle.c). */
+isl_schedule *rectangle_loops(const Made *m, isl_schedule *stages);
+
 /* { X[o…, i…] -> Y[i…] } from { [o…] -> Y[i…] }. */
 isl_map *overlap_executes(isl_map *tile, const char *name);
 

@@ -123,24 +123,23 @@ void stages_free(Stages *p)
     isl_union_map_free(p->flow);
 }
 
-isl_map *stages_tile_of_root(const Stages *p, const Group *g)
+isl_map *stages_tile_of(const Group *g, const Stage *s)
 {
-    const Stage *root = &p->at.at[g->root];
-    isl_space   *space =
-        isl_space_add_dims(isl_space_from_range(isl_set_get_space(root->all)), isl_dim_in, (unsigned)g->tile_dims);
+    isl_space *space =
+        isl_space_add_dims(isl_space_from_range(isl_set_get_space(s->all)), isl_dim_in, (unsigned)g->tile_dims);
     isl_map         *map = isl_map_universe(isl_space_copy(space));
     isl_local_space *ls  = isl_local_space_from_space(space);
-    for (int k = 0; k < g->tile_dims; k++) /* size o <= x < size o + size */
+    for (int k = 0; k < g->tile_dims; k++)
         for (int side = 0; side < 2; side++) {
-            isl_constraint *c    = isl_constraint_alloc_inequality(isl_local_space_copy(ls));
-            int             sign = side ? -1 : 1;
-            c                    = isl_constraint_set_coefficient_si(c, isl_dim_out, g->axis[k], sign);
-            c                    = isl_constraint_set_coefficient_si(c, isl_dim_in, k, -sign * (int)g->size[k]);
-            c                    = isl_constraint_set_constant_si(c, side ? (int)g->size[k] - 1 : 0);
-            map                  = isl_map_add_constraint(map, c);
+            int             d = s->axis[k], stride = (int)s->stride[k], shift = (int)s->shift[d], sign = side ? -1 : 1;
+            isl_constraint *c = isl_constraint_alloc_inequality(isl_local_space_copy(ls));
+            c                 = isl_constraint_set_coefficient_si(c, isl_dim_out, d, sign);
+            c                 = isl_constraint_set_coefficient_si(c, isl_dim_in, k, -sign * stride);
+            c                 = isl_constraint_set_constant_si(c, sign * shift + (side ? stride - 1 : 0));
+            map               = isl_map_add_constraint(map, c);
         }
     isl_local_space_free(ls);
-    return isl_map_intersect_range(map, isl_set_copy(root->all));
+    return isl_map_intersect_range(map, isl_set_copy(s->all));
 }
 
 /* The group that has no group before it among those left; text order where there are several. */

@@ -19,8 +19,11 @@ typedef struct Stage {
     isl_set       *all;    /* points */
     bool           live;   /* something reads its values after the region, or in another group */
     int            group;
-    isl_map       *core; /* tile [o…] -> points of it alone; NULL if only other tiles' needs count */
-    isl_map       *need; /* tile [o…] -> points that it computes */
+    isl_map       *core;                  /* tile [o…] -> points of it alone; NULL if only other tiles' needs count */
+    isl_map       *need;                  /* tile [o…] -> points that it computes */
+    int            axis[MOST_POINT_DIMS]; /* the loop along which tile coordinate k moves, and by how much */
+    int64_t        stride[MOST_POINT_DIMS];
+    int64_t        shift[MOST_POINT_DIMS]; /* rectangle: added to a point's coordinates */
 } Stage;
 
 typedef struct Group {
@@ -49,7 +52,12 @@ bool stages_fuse(Stages *p);
 /* The groups in an order that no dependence contradicts. */
 void stages_order(const Stages *p, int *groups);
 
-/* The root's points of each tile, for groups that are tiled. */
-isl_map *stages_tile_of_root(const Stages *p, const Group *g);
+/* A stage's share of each tile: { [o] -> p : stride o <= p + shift < stride o + stride }. */
+isl_map *stages_tile_of(const Group *g, const Stage *s);
+/* What the consumers of the group read of a stage, and `core` if there is one, as a box; NULL: there is none. */
+isl_map *stages_need(const Stages *p, const Stage *s, int g, isl_map *core);
+
+/* Right-rectangle trapezoids (rectangle.c): shifts and needs of a group. false: its stages are not alike. */
+bool rectangle_shift(Stages *p, int group);
 
 #endif

@@ -56,6 +56,8 @@ typedef struct Shape {
 
 static const Shape shapes[] = {
     [SHAPE_NONE]          = { shape_none, "isl failed" },
+    [SHAPE_RECTANGLE]     = { shape_overlapped, "no two stages can be fused, or their loops are not alike" },
+    [SHAPE_HYBRID]        = { shape_overlapped, "no two stages of constant size across the tiles can be fused" },
     [SHAPE_SCALENE]       = { shape_overlapped, "no two stages can be fused" },
     [SHAPE_DIAMOND]       = { shape_skewed, "no loop over time has dependences that diamonds can follow" },
     [SHAPE_PARALLELOGRAM] = { shape_skewed, "no loop over time has dependences that parallelograms can follow" },
