@@ -7,9 +7,10 @@
  *         taken, of a guard the side where it holds.
  * Holds   a guard a <= b is worth a test if b - a is a linear form. In the test each variable of a loop inside the
  *         block is replaced by the end of its range that makes the form least: so it holds for all iterations. The
- *         test is made of what all threads of a block have in common. Where unrolled copies have a guard that the last
- *         iteration of the loop around them alone may not meet, that iteration follows the loop, with its guards.
- * From    the idea of Ragan-Kelley et al. 2013, section 4.5 (loop partitioning), for blocks. */
+ *         test is made of what all threads of a block have in common. A guard that fails in every block where ports
+ * begin at 0 stays. Where unrolled copies have a guard that the last iteration of the loop around them alone may not
+ * meet, that iteration follows the loop, with its guards. From    the idea of Ragan-Kelley et al. 2013, section 4.5
+ * (loop partitioning), for blocks. */
 #include "lower/bounds/index_expr.h"
 #include "lower/lower.h"
 
@@ -167,6 +168,24 @@ static bool require(InteriorPass *p, const Expr *form)
     return true;
 }
 
+/* Does `form >= 0` fail in every block where ports begin at coordinate 0, as most do? So it is with a guard for the one
+ * column more that a coarser level needs where a tile does not begin at a multiple of its stride. */
+static bool never_holds(InteriorPass *p, const Expr *form)
+{
+    Lower         *lw      = p->lw;
+    const Program *program = lw->program;
+    int64_t        value;
+    if (contents(p, form, 0).names)
+        return false;
+    for (size_t i = 0; i < program->buffers.count; i++)
+        for (int d = 0; program->buffers.at[i]->kind != BUFFER_SCRATCH && d < program->buffers.at[i]->rank; d++) {
+            const char *min  = intern(lw->cx, arena_printf(lw->arena, "%s.min.%d", program->buffers.at[i]->name, d));
+            const Expr *zero = x_int(lw, 0);
+            form             = expr_substitute(lw->exprs, form, 1, &min, &zero);
+        }
+    return expr_is_int(simplify(p->known, form), &value) && value < 0;
+}
+
 /* Takes a <= b for granted; then a test of the block shows that it holds. False: no test does. */
 static bool decide(InteriorPass *p, const Expr *a, const Expr *b)
 {
@@ -181,7 +200,7 @@ static bool decide(InteriorPass *p, const Expr *a, const Expr *b)
         p->test.decisions += constant >= 0;
         return constant >= 0;
     }
-    return require(p, form);
+    return !never_holds(p, form) && require(p, form);
 }
 
 /* Does an opened form grow with the variables of the kernel (1), or shrink (-1)? 0: neither, or not known. */
