@@ -414,8 +414,11 @@ static LLVMValueRef build_mul_shift(Gen *g, const Expr *e, LLVMValueRef *a)
 
 static LLVMValueRef build_cast(Gen *g, const Expr *e, LLVMValueRef *a)
 {
-    if (type_is_float(e->args[0]->type) && type_is_int(e->type) && expr_clamped_within(e->args[0], e->type))
-        return float_to_int_within(g, a[0], e->args[0]->type, e->type);
+    const kn_type from = (kn_type)e->args[0]->type;
+    if (type_is_float(from) && (e->type == KN_I32 || e->type == KN_U32) && expr_clamped_within(e->args[0], KN_U16))
+        return float_to_int_short(g, a[0], from, e->type);
+    if (type_is_float(from) && type_is_int(e->type) && expr_clamped_within(e->args[0], e->type))
+        return float_to_int_within(g, a[0], from, e->type);
     return convert(g, a[0], e->args[0]->type, e->type, false);
 }
 

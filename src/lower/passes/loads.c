@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { MOST_LOADS = 64 }; /* before the stores of one run */
+enum { MOST_LOADS = 256 }; /* before the stores of one run */
 
 typedef struct LoadPass {
     Lower             *lw;

@@ -4,9 +4,9 @@
  * Takes   kernels whose threads have unrolled or vectorized loops along rows.
  * Gives   the code of interior blocks (or of all, where there is no other) twice: for ports whose rows begin at
  * multiples of as many elements as such a loop has iterations, and as it was. In the first a stride is a multiple by
- * its form, and so is the distance from the first column of an input to that of the output. From that a backend sees
- * that addresses are aligned, and joins accesses. Holds   element 0 of a buffer on a device lies at a multiple of 16
- * bytes (runtime/device.h). The conditions are the same for all blocks. */
+ * its form, and so is the distance from the first column of an input to that of the output (to column 0 where the
+ * kernel writes none). From that a backend sees that addresses are aligned, and joins accesses. Holds   element 0 of a
+ * buffer on a device lies at a multiple of 16 bytes (runtime/device.h). The conditions are the same for all blocks. */
 #include "ir/kernel.h"
 #include "lower/bounds/index_expr.h"
 #include "lower/passes/pass_tools.h"
@@ -21,7 +21,7 @@ typedef struct WidePass {
     const char   *loops[MOST_NAMES]; /* unrolled and vectorized loops around, */
     int64_t       extents[MOST_NAMES];
     int           loop_count;
-    int64_t       width;             /* the most elements side by side */
+    int64_t       width, read_width; /* the most elements side by side, of outputs and of inputs */
     const Buffer *ports[MOST_PORTS]; /* that the kernel touches */
     int           port_count;
     const Buffer *written;
@@ -39,18 +39,6 @@ static void note_port(WidePass *p, const Buffer *b)
         p->ports[p->port_count++] = b;
 }
 
-static void find_ports(void *user, const Expr *e)
-{
-    WidePass *p = user;
-    if (!e || map_get(&p->seen, e))
-        return;
-    map_set(&p->seen, e, e);
-    if (e->op == EX_LOAD)
-        note_port(p, e->u.buffer);
-    for (uint32_t i = 0; i < e->count; i++)
-        find_ports(p, e->args[i]);
-}
-
 /* Does one iteration of the loop more move the index by one element? */
 static bool is_along_row(WidePass *p, const Expr *index, const char *loop)
 {
@@ -65,20 +53,41 @@ static bool is_along_row(WidePass *p, const Expr *index, const char *loop)
     return expr_difference(ends[1], ends[0], &step) && step == 1;
 }
 
+/* The most elements of a port that one instruction can read or write at an index, if that is more than `least`. */
+static int64_t wider(WidePass *p, const Buffer *b, const Expr *index, int64_t least)
+{
+    for (int i = 0; i < p->loop_count; i++) {
+        int64_t width = p->extents[i] & -p->extents[i];
+        while (width * (int64_t)kn_type_size(b->type) > MOST_BYTES)
+            width /= 2;
+        if (width > least && is_along_row(p, index, p->loops[i]))
+            least = width;
+    }
+    return least;
+}
+
 static void note_store(WidePass *p, const Place *place)
 {
-    const int64_t size = (int64_t)kn_type_size(place->buffer->type);
     note_port(p, place->buffer);
     if (place->buffer->kind != BUFFER_OUTPUT || place->buffer->dense < 0)
         return;
     p->written = p->written ? p->written : place->buffer;
-    for (int i = 0; i < p->loop_count; i++) {
-        int64_t width = p->extents[i] & -p->extents[i];
-        while (width * size > MOST_BYTES)
-            width /= 2;
-        if (width > p->width && is_along_row(p, place->index, p->loops[i]))
-            p->width = width;
+    p->width   = wider(p, place->buffer, place->index, p->width);
+}
+
+static void find_ports(void *user, const Expr *e)
+{
+    WidePass *p = user;
+    if (!e || map_get(&p->seen, e))
+        return;
+    map_set(&p->seen, e, e);
+    if (e->op == EX_LOAD) {
+        note_port(p, e->u.buffer);
+        if (e->u.buffer->kind == BUFFER_INPUT && e->u.buffer->dense >= 0)
+            p->read_width = wider(p, e->u.buffer, e->args[0], p->read_width);
     }
+    for (uint32_t i = 0; i < e->count; i++)
+        find_ports(p, e->args[i]);
 }
 
 static void look(void *user, const Stmt *s)
@@ -144,13 +153,14 @@ static const Stmt *widen(WidePass *p, const Stmt *s)
 {
     Lower  *lw = p->lw;
     Aligned a  = { .p = p };
-    p->width = p->name_count = p->loop_count = p->port_count = 0;
-    p->written                                               = NULL;
+    p->width = p->read_width = p->name_count = p->loop_count = p->port_count = 0;
+    p->written                                                               = NULL;
     map_init(&p->seen, lw->arena);
     look(p, s);
-    if (p->width < 2 || !p->written)
+    p->width = p->written ? p->width : p->read_width;
+    if (p->width < 2)
         return s;
-    const Expr *first = x_var(lw, port_name(p, p->written, "min", p->written->dense));
+    const Expr *first = p->written ? x_var(lw, port_name(p, p->written, "min", p->written->dense)) : x_int(lw, 0);
     for (int i = 0; i < p->port_count; i++) {
         const Buffer *b = p->ports[i];
         for (int d = 0; d < b->rank; d++)
