@@ -183,6 +183,7 @@ typedef struct Gen {
     Types                t;
     LLVMValueRef         rt_program;  /* constant */
     const Kernel        *kernel;      /* that is made; NULL: the host's code */
+    bool                 stays;       /* loads stay where they are, before later stores */
     LLVMMetadataRef     *alias_scope; /* by buffer id: { its scope }, and the list of all others */
     LLVMMetadataRef     *alias_others;
     LLVMMetadataRef      nontemporal;

@@ -3,15 +3,21 @@
  *
  * Takes   kernels after unrolling.
  * Gives   stores that follow one another and read global memory that an earlier one changes, as the copies of a scan
- *         do, with their loads before them, in lets, where these are of elements that no earlier one stores.
+ *         do, with their loads before them, in lets, where these are of elements that no earlier one stores. Where
+ *         the stores are all of a loop, these are the loads of its next iteration, into registers.
  * Holds   so the loads of all copies are under way at once: a scan waits for memory once for all copies instead of once
- *         for each. Two elements are different if their indices differ by a constant, or by a stride times a constant:
- *         strides of scratch are never 0. A load that a choice may leave out stays. */
-#include "lower/lower.h"
+ *         for each, or computes while it waits. What one iteration passes to the next stays in a register. Two elements
+ * are different if their indices differ by a constant, or by a stride times a constant: strides of scratch are never 0.
+ * A load that a choice may leave out stays. */
+#include "lower/bounds/index_expr.h"
+#include "lower/passes/pass_tools.h"
 
 #include <string.h>
 
-enum { MOST_LOADS = 256 }; /* before the stores of one run */
+enum {
+    MOST_LOADS = 256, /* before the stores of one run */
+    MOST_AHEAD = 72   /* before those of the iteration before */
+};
 
 typedef struct LoadPass {
     Lower             *lw;
@@ -146,8 +152,8 @@ static bool is_scan(LoadPass *p, int count, const Stmt *const *stores)
     return p->scan;
 }
 
-/* The stores with their loads before them. */
-static const Stmt *move_loads(LoadPass *p, int count, const Stmt *const *stores)
+/* Finds the loads that come before the stores, and gives the stores with names in their place. */
+static const Stmt *collect_loads(LoadPass *p, int count, const Stmt *const *stores)
 {
     Lower       *lw    = p->lw;
     const Stmt **moved = ARENA_ARRAY(lw->arena, const Stmt *, (size_t)count);
@@ -164,10 +170,141 @@ static const Stmt *move_loads(LoadPass *p, int count, const Stmt *const *stores)
         s->store.places->value = expr_rewrite(lw->exprs, place->value, move_load, p);
         moved[i]               = s;
     }
-    const Stmt *s = stmt_block(lw->arena, count, moved);
+    return stmt_block(lw->arena, count, moved);
+}
+
+/* The stores with their loads before them. */
+static const Stmt *move_loads(LoadPass *p, int count, const Stmt *const *stores)
+{
+    const Stmt *s = collect_loads(p, count, stores);
     for (int i = p->count; i-- > 0;)
-        s = stmt_let(lw->arena, p->names[i], p->loads[i], s);
+        s = stmt_let(p->lw->arena, p->names[i], p->loads[i], s);
     return s;
+}
+
+/* ---- Loads ahead of their iteration ------------------------------------------------------------ */
+
+/* Registers of a thread, for so many values. */
+static const Buffer *new_registers(LoadPass *p, kn_type type)
+{
+    Lower  *lw = p->lw;
+    Buffer *b  = ARENA_NEW(lw->arena, Buffer);
+    *b         = (Buffer){ .name   = intern(lw->cx, arena_printf(lw->arena, "ahead.%d", p->number++)),
+                           .id     = (int)lw->program->buffers.count,
+                           .kind   = BUFFER_SCRATCH,
+                           .type   = type,
+                           .dense  = -1,
+                           .memory = MEMORY_REGISTER };
+    vec_push(lw->arena, &lw->program->buffers, b);
+    return b;
+}
+
+static const Stmt *set_register(LoadPass *p, const Buffer *b, const Expr *value)
+{
+    Arena *a         = p->lw->arena;
+    Stmt  *s         = ARENA_NEW(a, Stmt);
+    s->kind          = STMT_STORE;
+    s->store.count   = 1;
+    s->store.places  = ARENA_NEW(a, Place);
+    *s->store.places = (Place){ b, expr_int(p->lw->exprs, KN_I64, 0), value };
+    return s;
+}
+
+static const Expr *at_iteration(LoadPass *p, const Stmt *loop, const Expr *e, int64_t more)
+{
+    ExprPool   *pool = p->lw->exprs;
+    const Expr *i    = expr_var(pool, (kn_type)loop->loop.min->type, loop->loop.name);
+    const Expr *to   = index_add(pool, i, expr_int(pool, (kn_type)i->type, more));
+    return simplify(p->lw->simplifier, expr_substitute(pool, e, 1, &loop->loop.name, &to));
+}
+
+/* Can the load of the next iteration come before the stores of this one? */
+static bool can_move_ahead(LoadPass *p, const Stmt *loop, const Expr *load, int count, const Stmt *const *stores)
+{
+    const Expr *index = at_iteration(p, loop, load->args[0], 1);
+    for (int i = 0; i < count; i++) {
+        const Place *place = &stores[i]->store.places[0];
+        if (place->buffer == load->u.buffer && !are_different(p, index, place->index))
+            return false;
+    }
+    return true;
+}
+
+/* The element that the next iteration loads, if a store of this one is the last to it. */
+static bool is_carried(LoadPass *p, const Stmt *loop, const Expr *load, int count, const Stmt *const *stores)
+{
+    const Expr *index = at_iteration(p, loop, load->args[0], 1);
+    int64_t     more;
+    for (int i = count; i-- > 0;) {
+        const Place *place = &stores[i]->store.places[0];
+        if (place->buffer == load->u.buffer && expr_difference(index, place->index, &more) && !more)
+            return true;
+        if (place->buffer == load->u.buffer && !are_different(p, index, place->index))
+            return false;
+    }
+    return false;
+}
+
+/* A loop over copies that store: what the next iteration needs is loaded while this one computes, and what it needs of
+ * this one stays in a register. NULL: it is another loop. */
+static const Stmt *scan_loop(LoadPass *p, const Stmt *loop)
+{
+    Lower             *lw     = p->lw;
+    Arena             *a      = lw->arena;
+    const Stmt        *body   = loop->loop.body;
+    const int          count  = body && body->kind == STMT_BLOCK ? body->block.count : 0;
+    const Stmt *const *stores = count ? body->block.items : NULL;
+    for (int i = 0; i < count; i++)
+        if (!is_plain_store(p, stores[i]))
+            return NULL;
+    if (loop->loop.kind != LOOP_SERIAL || count < 2 || !is_scan(p, count, stores))
+        return NULL;
+    const Stmt   *moved = collect_loads(p, count, stores);
+    const Stmt   *first = NULL, *next = NULL, *keep = NULL;
+    const Buffer *own[MOST_LOADS] = { NULL };
+    if (p->count > MOST_AHEAD)
+        return NULL;
+    for (int i = 0; i < p->count; i++) {
+        const Expr *load = p->loads[i], *index = load->args[0];
+        const bool  kept = is_carried(p, loop, load, count, stores);
+        if (!kept && !can_move_ahead(p, loop, load, count, stores))
+            continue;
+        own[i] = new_registers(p, (kn_type)load->type);
+        const Expr *begin =
+            simplify(lw->simplifier, expr_substitute(lw->exprs, index, 1, &loop->loop.name, &loop->loop.min));
+        const Expr *later = expr_load(lw->exprs, load->u.buffer, (kn_type)load->type, at_iteration(p, loop, index, 1));
+        const Stmt *set   = set_register(p, own[i], later);
+        first             = stmt_pair(a, first,
+                                      set_register(p, own[i], expr_load(lw->exprs, load->u.buffer, (kn_type)load->type, begin)));
+        keep              = kept ? stmt_pair(a, keep, set) : keep;
+        next              = kept ? next : stmt_pair(a, next, set);
+    }
+    if (!first)
+        return NULL;
+    const Stmt *most = stmt_pair(a, next, stmt_pair(a, moved, keep)), *last = moved;
+    for (int k = p->count; k-- > 0;) {
+        const Expr *zero  = expr_int(lw->exprs, KN_I64, 0);
+        const Expr *value = own[k] ? expr_load(lw->exprs, own[k], (kn_type)p->loads[k]->type, zero) : p->loads[k];
+        most              = stmt_let(a, p->names[k], value, most);
+        last              = stmt_let(a, p->names[k], value, last);
+    }
+    const kn_type type = (kn_type)loop->loop.min->type;
+    const Expr   *one = expr_int(lw->exprs, type, 1), *zero = expr_int(lw->exprs, type, 0);
+    const Expr   *but_one = index_sub(lw->exprs, loop->loop.extent, one);
+    const Expr   *end     = index_add(lw->exprs, loop->loop.min, but_one);
+    const Stmt   *parts[] = { first, stmt_for(a, loop->loop.name, LOOP_SERIAL, loop->loop.min, but_one, most),
+                              stmt_substitute(lw->exprs, a, last, 1, &loop->loop.name, &end) };
+    const Stmt   *all     = stmt_if(a, x_op(lw, EX_LT, zero, loop->loop.extent), stmt_block(a, 3, parts), NULL);
+    for (int k = p->count; k-- > 0;)
+        if (own[k]) {
+            Stmt *alloc         = ARENA_NEW(a, Stmt);
+            alloc->kind         = STMT_ALLOC;
+            alloc->alloc.buffer = own[k];
+            alloc->alloc.count  = expr_int(lw->exprs, KN_I64, 1);
+            alloc->alloc.body   = all;
+            all                 = alloc;
+        }
+    return all;
 }
 
 static const Stmt *visit(void *user, const Stmt *s)
@@ -176,9 +313,10 @@ static const Stmt *visit(void *user, const Stmt *s)
     const bool    kernel = p->kernel;
     const StmtMap m      = { p->lw->arena, visit, NULL, p };
     p->kernel |= s->kind == STMT_KERNEL;
-    s         = stmt_map(&m, s);
-    p->kernel = kernel;
-    if (!kernel || !s || s->kind != STMT_BLOCK)
+    const Stmt *ahead = kernel && s->kind == STMT_FOR ? scan_loop(p, s) : NULL;
+    s                 = ahead ? ahead : stmt_map(&m, s);
+    p->kernel         = kernel;
+    if (ahead || !kernel || !s || s->kind != STMT_BLOCK)
         return s;
     const Stmt **items = ARENA_ARRAY(p->lw->arena, const Stmt *, (size_t)s->block.count);
     int          count = 0;

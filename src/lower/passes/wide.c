@@ -39,6 +39,19 @@ static void note_port(WidePass *p, const Buffer *b)
         p->ports[p->port_count++] = b;
 }
 
+/* The 64 bits of a sum as the sum of those of its terms: coordinates do not wrap. */
+static const Expr *open_cast(void *user, const Expr *e)
+{
+    WidePass   *p = user;
+    const Expr *a = e->op == EX_CAST && e->type == KN_I64 ? e->args[0] : NULL;
+    if (!a || a->type != KN_I32 || (a->op != EX_ADD && a->op != EX_SUB))
+        return e;
+    const Expr *parts[2];
+    for (int i = 0; i < 2; i++)
+        parts[i] = open_cast(p, x_cast(p->lw, KN_I64, a->args[i]));
+    return x_op(p->lw, a->op, parts[0], parts[1]);
+}
+
 /* Does one iteration of the loop more move the index by one element? */
 static bool is_along_row(WidePass *p, const Expr *index, const char *loop)
 {
@@ -49,6 +62,7 @@ static bool is_along_row(WidePass *p, const Expr *index, const char *loop)
     for (int i = 0; i < 2; i++) {
         const Expr *value = x_int(p->lw, i);
         ends[i]           = simplify(p->lw->simplifier, expr_substitute(pool, index, 1, &loop, &value));
+        ends[i]           = expr_rewrite(pool, ends[i], open_cast, p);
     }
     return expr_difference(ends[1], ends[0], &step) && step == 1;
 }
