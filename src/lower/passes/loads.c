@@ -2,7 +2,7 @@
 /* Loads: what the copies of an unrolled loop read is read before the first of them stores.
  *
  * Takes   kernels after unrolling.
- * Gives   stores that follow one another and read global memory that an earlier one changes, as the copies of a scan
+ * Gives   stores that follow one another and read memory that an earlier one changes, as the copies of a scan
  *         do, with their loads before them, in lets, where these are of elements that no earlier one stores. Where
  *         the stores are all of a loop, these are the loads of its next iteration, into registers.
  * Holds   so the loads of all copies are under way at once: a scan waits for memory once for all copies instead of once
@@ -136,11 +136,11 @@ static bool is_plain_store(LoadPass *p, const Stmt *s)
 static void find_own_load(const Expr *e, void *user)
 {
     LoadPass *p = user;
-    for (int i = 0; e->op == EX_LOAD && e->u.buffer->memory == MEMORY_GLOBAL && i < p->earlier_count; i++)
+    for (int i = 0; e->op == EX_LOAD && e->u.buffer->memory != MEMORY_REGISTER && i < p->earlier_count; i++)
         p->scan |= p->earlier[i]->store.places[0].buffer == e->u.buffer;
 }
 
-/* Does one read a buffer in global memory that another has stored to before? */
+/* Does one read a buffer in memory that another has stored to before? */
 static bool is_scan(LoadPass *p, int count, const Stmt *const *stores)
 {
     p->scan    = false;
