@@ -245,66 +245,98 @@ static bool is_carried(LoadPass *p, const Stmt *loop, const Expr *load, int coun
     return false;
 }
 
-/* A loop over copies that store: what the next iteration needs is loaded while this one computes, and what it needs of
- * this one stays in a register. NULL: it is another loop. */
-static const Stmt *scan_loop(LoadPass *p, const Stmt *loop)
+/* The load as another value of the loop's variable has it. */
+static const Expr *load_for(LoadPass *p, const Stmt *loop, const Expr *load, const Expr *value)
 {
-    Lower             *lw     = p->lw;
-    Arena             *a      = lw->arena;
-    const Stmt        *body   = loop->loop.body;
-    const int          count  = body && body->kind == STMT_BLOCK ? body->block.count : 0;
-    const Stmt *const *stores = count ? body->block.items : NULL;
-    for (int i = 0; i < count; i++)
-        if (!is_plain_store(p, stores[i]))
-            return NULL;
-    if (loop->loop.kind != LOOP_SERIAL || count < 2 || !is_scan(p, count, stores))
-        return NULL;
-    const Stmt   *moved = collect_loads(p, count, stores);
-    const Stmt   *first = NULL, *next = NULL, *keep = NULL;
-    const Buffer *own[MOST_LOADS] = { NULL };
-    if (p->count > MOST_AHEAD)
-        return NULL;
+    const Expr *index = expr_substitute(p->lw->exprs, load->args[0], 1, &loop->loop.name, &value);
+    return expr_load(p->lw->exprs, load->u.buffer, (kn_type)load->type, simplify(p->lw->simplifier, index));
+}
+
+/* What a loop over copies becomes: registers for its loads, NULL where they stay, and what sets them. */
+typedef struct Ahead {
+    const Buffer *own[MOST_LOADS];
+    const Stmt   *first, *next, *keep; /* before the loop; in it, of the next iteration, and at its end */
+} Ahead;
+
+static bool plan_ahead(LoadPass *p, const Stmt *loop, int count, const Stmt *const *stores, Ahead *out)
+{
+    Arena        *a    = p->lw->arena;
+    const kn_type type = (kn_type)loop->loop.min->type;
+    const Expr   *next =
+        index_add(p->lw->exprs, expr_var(p->lw->exprs, type, loop->loop.name), expr_int(p->lw->exprs, type, 1));
     for (int i = 0; i < p->count; i++) {
-        const Expr *load = p->loads[i], *index = load->args[0];
+        const Expr *load = p->loads[i];
         const bool  kept = is_carried(p, loop, load, count, stores);
         if (!kept && !can_move_ahead(p, loop, load, count, stores))
             continue;
-        own[i] = new_registers(p, (kn_type)load->type);
-        const Expr *begin =
-            simplify(lw->simplifier, expr_substitute(lw->exprs, index, 1, &loop->loop.name, &loop->loop.min));
-        const Expr *later = expr_load(lw->exprs, load->u.buffer, (kn_type)load->type, at_iteration(p, loop, index, 1));
-        const Stmt *set   = set_register(p, own[i], later);
-        first             = stmt_pair(a, first,
-                                      set_register(p, own[i], expr_load(lw->exprs, load->u.buffer, (kn_type)load->type, begin)));
-        keep              = kept ? stmt_pair(a, keep, set) : keep;
-        next              = kept ? next : stmt_pair(a, next, set);
+        out->own[i] = new_registers(p, (kn_type)load->type);
+        out->first  = stmt_pair(a, out->first, set_register(p, out->own[i], load_for(p, loop, load, loop->loop.min)));
+        const Stmt *set = set_register(p, out->own[i], load_for(p, loop, load, next));
+        out->keep       = kept ? stmt_pair(a, out->keep, set) : out->keep;
+        out->next       = kept ? out->next : stmt_pair(a, out->next, set);
     }
-    if (!first)
+    return out->first;
+}
+
+/* Statements with the names of loads bound: to registers, where these have them. */
+static const Stmt *with_loads(LoadPass *p, const Ahead *ahead, const Stmt *s)
+{
+    const Expr *zero = expr_int(p->lw->exprs, KN_I64, 0);
+    for (int k = p->count; k-- > 0;)
+        s = stmt_let(
+            p->lw->arena, p->names[k],
+            ahead->own[k] ? expr_load(p->lw->exprs, ahead->own[k], (kn_type)p->loads[k]->type, zero) : p->loads[k], s);
+    return s;
+}
+
+static const Stmt *with_registers(LoadPass *p, const Ahead *ahead, const Stmt *s)
+{
+    for (int k = p->count; k-- > 0;)
+        if (ahead->own[k]) {
+            Stmt *alloc         = ARENA_NEW(p->lw->arena, Stmt);
+            alloc->kind         = STMT_ALLOC;
+            alloc->alloc.buffer = ahead->own[k];
+            alloc->alloc.count  = expr_int(p->lw->exprs, KN_I64, 1);
+            alloc->alloc.body   = s;
+            s                   = alloc;
+        }
+    return s;
+}
+
+static bool is_scan_loop(LoadPass *p, const Stmt *loop)
+{
+    const Stmt *body = loop->loop.body;
+    if (loop->loop.kind != LOOP_SERIAL || !body || body->kind != STMT_BLOCK || body->block.count < 2)
+        return false;
+    for (int i = 0; i < body->block.count; i++)
+        if (!is_plain_store(p, body->block.items[i]))
+            return false;
+    return is_scan(p, body->block.count, body->block.items);
+}
+
+/* A loop over copies that store: what the next iteration needs is loaded while this one computes, and what it needs of
+ * this one stays in a register. The last iteration follows the loop. NULL: it is another loop. */
+static const Stmt *scan_loop(LoadPass *p, const Stmt *loop)
+{
+    Lower *lw    = p->lw;
+    Arena *a     = lw->arena;
+    Ahead  ahead = { 0 };
+    if (!is_scan_loop(p, loop))
         return NULL;
-    const Stmt *most = stmt_pair(a, next, stmt_pair(a, moved, keep)), *last = moved;
-    for (int k = p->count; k-- > 0;) {
-        const Expr *zero  = expr_int(lw->exprs, KN_I64, 0);
-        const Expr *value = own[k] ? expr_load(lw->exprs, own[k], (kn_type)p->loads[k]->type, zero) : p->loads[k];
-        most              = stmt_let(a, p->names[k], value, most);
-        last              = stmt_let(a, p->names[k], value, last);
-    }
+    const int          count  = loop->loop.body->block.count;
+    const Stmt *const *stores = loop->loop.body->block.items;
+    const Stmt        *moved  = collect_loads(p, count, stores);
+    if (p->count > MOST_AHEAD || !plan_ahead(p, loop, count, stores, &ahead))
+        return NULL;
     const kn_type type = (kn_type)loop->loop.min->type;
     const Expr   *one = expr_int(lw->exprs, type, 1), *zero = expr_int(lw->exprs, type, 0);
     const Expr   *but_one = index_sub(lw->exprs, loop->loop.extent, one);
-    const Expr   *end     = index_add(lw->exprs, loop->loop.min, but_one);
-    const Stmt   *parts[] = { first, stmt_for(a, loop->loop.name, LOOP_SERIAL, loop->loop.min, but_one, most),
-                              stmt_substitute(lw->exprs, a, last, 1, &loop->loop.name, &end) };
+    const Expr   *last    = index_add(lw->exprs, loop->loop.min, but_one);
+    const Stmt   *body    = with_loads(p, &ahead, stmt_pair(a, ahead.next, stmt_pair(a, moved, ahead.keep)));
+    const Stmt   *parts[] = { ahead.first, stmt_for(a, loop->loop.name, LOOP_SERIAL, loop->loop.min, but_one, body),
+                              stmt_substitute(lw->exprs, a, with_loads(p, &ahead, moved), 1, &loop->loop.name, &last) };
     const Stmt   *all     = stmt_if(a, x_op(lw, EX_LT, zero, loop->loop.extent), stmt_block(a, 3, parts), NULL);
-    for (int k = p->count; k-- > 0;)
-        if (own[k]) {
-            Stmt *alloc         = ARENA_NEW(a, Stmt);
-            alloc->kind         = STMT_ALLOC;
-            alloc->alloc.buffer = own[k];
-            alloc->alloc.count  = expr_int(lw->exprs, KN_I64, 1);
-            alloc->alloc.body   = all;
-            all                 = alloc;
-        }
-    return all;
+    return with_registers(p, &ahead, all);
 }
 
 static const Stmt *visit(void *user, const Stmt *s)
