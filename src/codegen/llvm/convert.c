@@ -140,6 +140,24 @@ static LLVMValueRef whole_by_sum(Gen *g, LLVMValueRef v)
     return LLVMBuildBitCast(g->b, intrinsic(g, "llvm.nvvm.add.rz.f", 0, NULL, 2, args), g->t.i32, "");
 }
 
+/* In a kernel, any float brought into a byte, a NaN to 0, by the one instruction for it. NULL: this is none. */
+LLVMValueRef float_to_byte(Gen *g, LLVMValueRef v)
+{
+    static const char        text[] = "cvt.rzi.u8.f32 $0, $1;", operands[] = "=r,f";
+    static const char *const plain[] = { "memory", "nounwind", "willreturn" };
+    if (!g->kernel || LLVMTypeOf(v) != g->t.f32)
+        return NULL;
+    LLVMTypeRef  type = LLVMFunctionType(g->t.i32, &g->t.f32, 1, false);
+    LLVMValueRef cvt  = LLVMGetInlineAsm(type, text, sizeof text - 1, operands, sizeof operands - 1, false, false,
+                                         LLVMInlineAsmDialectATT, false);
+    LLVMValueRef byte = LLVMBuildCall2(g->b, type, cvt, &v, 1, "");
+    for (int i = 0; i < 3; i++) { /* accesses of memory may be joined across it */
+        const unsigned kind = LLVMGetEnumAttributeKindForName(plain[i], strlen(plain[i]));
+        LLVMAddCallSiteAttribute(byte, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(g->cx, kind, 0));
+    }
+    return LLVMBuildTrunc(g->b, byte, g->t.i8, "");
+}
+
 /* To 32 bits. */
 LLVMValueRef float_to_int_short(Gen *g, LLVMValueRef v, kn_type from, kn_type to)
 {
@@ -170,6 +188,9 @@ LLVMValueRef float_to_int_within(Gen *g, LLVMValueRef v, kn_type from, kn_type t
 static LLVMValueRef float_to_small(Gen *g, LLVMValueRef v, kn_type to)
 {
     LLVMTypeRef  type = LLVMTypeOf(v);
+    LLVMValueRef byte = to == KN_U8 ? float_to_byte(g, v) : NULL;
+    if (byte)
+        return byte;
     LLVMValueRef low = float_like(type, (double)type_min(to)), high = float_like(type, (double)type_max(to));
     LLVMValueRef in = choose(g, LLVMBuildFCmp(g->b, LLVMRealOGT, v, low, ""), v, low);
     in              = choose(g, LLVMBuildFCmp(g->b, LLVMRealOLT, in, high, ""), in, high);

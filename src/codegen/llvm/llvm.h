@@ -280,6 +280,7 @@ typedef LLVMValueRef   Operator(Gen *g, const Expr *e, LLVMValueRef *args);
 extern Operator *const operator_table[EX_COUNT];
 LLVMValueRef           floor_by_constant(Gen *g, LLVMValueRef x, int64_t c, int bits); /* c > 0 */
 LLVMValueRef           convert(Gen *g, LLVMValueRef v, kn_type from, kn_type to, bool saturate);
+LLVMValueRef           float_to_byte(Gen *g, LLVMValueRef v);
 LLVMValueRef           float_to_int_short(Gen *g, LLVMValueRef v, kn_type from, kn_type to); /* of 0 to 65535 */
 LLVMValueRef           float_to_int_within(Gen *g, LLVMValueRef v, kn_type from, kn_type to);
 LLVMValueRef           widen_float(Gen *g, LLVMValueRef v, kn_type t);  /* f16, bf16 to f32; others as they are */
