@@ -252,54 +252,71 @@ static const Expr *load_for(LoadPass *p, const Stmt *loop, const Expr *load, con
     return expr_load(p->lw->exprs, load->u.buffer, (kn_type)load->type, simplify(p->lw->simplifier, index));
 }
 
-/* What a loop over copies becomes: registers for its loads, NULL where they stay, and what sets them. */
+/* The registers of the loads of a loop over copies, NULL where a load stays. Iterations take them by turns, so that no
+ * value is moved from one to another. What one iteration passes to the next has one register. */
 typedef struct Ahead {
-    const Buffer *own[MOST_LOADS];
-    const Stmt   *first, *next, *keep; /* before the loop; in it, of the next iteration, and at its end */
+    const Buffer *own[2][MOST_LOADS];
+    bool          kept[MOST_LOADS]; /* it is what a store of the iteration before has stored */
+    bool          any;
 } Ahead;
 
-static bool plan_ahead(LoadPass *p, const Stmt *loop, int count, const Stmt *const *stores, Ahead *out)
+static void plan_ahead(LoadPass *p, const Stmt *loop, int count, const Stmt *const *stores, Ahead *out)
 {
-    Arena        *a    = p->lw->arena;
-    const kn_type type = (kn_type)loop->loop.min->type;
-    const Expr   *next =
-        index_add(p->lw->exprs, expr_var(p->lw->exprs, type, loop->loop.name), expr_int(p->lw->exprs, type, 1));
     for (int i = 0; i < p->count; i++) {
         const Expr *load = p->loads[i];
-        const bool  kept = is_carried(p, loop, load, count, stores);
-        if (!kept && !can_move_ahead(p, loop, load, count, stores))
+        out->kept[i]     = is_carried(p, loop, load, count, stores);
+        if (!out->kept[i] && !can_move_ahead(p, loop, load, count, stores))
             continue;
-        out->own[i] = new_registers(p, (kn_type)load->type);
-        out->first  = stmt_pair(a, out->first, set_register(p, out->own[i], load_for(p, loop, load, loop->loop.min)));
-        const Stmt *set = set_register(p, out->own[i], load_for(p, loop, load, next));
-        out->keep       = kept ? stmt_pair(a, out->keep, set) : out->keep;
-        out->next       = kept ? out->next : stmt_pair(a, out->next, set);
+        for (int turn = 0; turn < 2; turn++)
+            out->own[turn][i] = turn && out->kept[i] ? out->own[0][i] : new_registers(p, (kn_type)load->type);
+        out->any = true;
     }
-    return out->first;
 }
 
-/* Statements with the names of loads bound: to registers, where these have them. */
-static const Stmt *with_loads(LoadPass *p, const Ahead *ahead, const Stmt *s)
+/* Sets the registers of an iteration: with `kept` those that the iteration before has stored, else the others. */
+static const Stmt *set_ahead(LoadPass *p, const Stmt *loop, const Ahead *ahead, int turn, const Expr *value, bool kept)
 {
-    const Expr *zero = expr_int(p->lw->exprs, KN_I64, 0);
-    for (int k = p->count; k-- > 0;)
-        s = stmt_let(
-            p->lw->arena, p->names[k],
-            ahead->own[k] ? expr_load(p->lw->exprs, ahead->own[k], (kn_type)p->loads[k]->type, zero) : p->loads[k], s);
+    const Stmt *s = NULL;
+    for (int i = 0; i < p->count; i++)
+        if (ahead->own[turn][i] && ahead->kept[i] == kept)
+            s = stmt_pair(p->lw->arena, s, set_register(p, ahead->own[turn][i], load_for(p, loop, p->loads[i], value)));
+    return s;
+}
+
+/* An iteration, which takes its loads from registers and sets those of the next, if there is one. */
+static const Stmt *iteration(LoadPass *p, const Stmt *loop, const Ahead *ahead, const Stmt *stores, int turn,
+                             const Expr *value, bool next)
+{
+    ExprPool   *pool = p->lw->exprs;
+    Arena      *a    = p->lw->arena;
+    const Expr *zero = expr_int(pool, KN_I64, 0), *one = expr_int(pool, (kn_type)value->type, 1);
+    const Stmt *s    = stmt_substitute(pool, a, stores, 1, &loop->loop.name, &value);
+    const Expr *then = index_add(pool, value, one);
+    if (next)
+        s = stmt_pair(a, set_ahead(p, loop, ahead, !turn, then, false),
+                      stmt_pair(a, s, set_ahead(p, loop, ahead, !turn, then, true)));
+    for (int k = p->count; k-- > 0;) {
+        const Buffer *own = ahead->own[turn][k];
+        const Expr   *load =
+            own ? expr_load(pool, own, (kn_type)p->loads[k]->type, zero) : load_for(p, loop, p->loads[k], value);
+        s = stmt_let(a, p->names[k], load, s);
+    }
     return s;
 }
 
 static const Stmt *with_registers(LoadPass *p, const Ahead *ahead, const Stmt *s)
 {
-    for (int k = p->count; k-- > 0;)
-        if (ahead->own[k]) {
-            Stmt *alloc         = ARENA_NEW(p->lw->arena, Stmt);
-            alloc->kind         = STMT_ALLOC;
-            alloc->alloc.buffer = ahead->own[k];
-            alloc->alloc.count  = expr_int(p->lw->exprs, KN_I64, 1);
-            alloc->alloc.body   = s;
-            s                   = alloc;
-        }
+    for (int k = 0; k < 2 * p->count; k++) {
+        const Buffer *own = ahead->own[k & 1][k >> 1];
+        if (!own || ((k & 1) && ahead->kept[k >> 1]))
+            continue;
+        Stmt *alloc         = ARENA_NEW(p->lw->arena, Stmt);
+        alloc->kind         = STMT_ALLOC;
+        alloc->alloc.buffer = own;
+        alloc->alloc.count  = expr_int(p->lw->exprs, KN_I64, 1);
+        alloc->alloc.body   = s;
+        s                   = alloc;
+    }
     return s;
 }
 
@@ -315,28 +332,42 @@ static bool is_scan_loop(LoadPass *p, const Stmt *loop)
 }
 
 /* A loop over copies that store: what the next iteration needs is loaded while this one computes, and what it needs of
- * this one stays in a register. The last iteration follows the loop. NULL: it is another loop. */
+ * this one stays in a register. Two iterations are one; the last one or two follow the loop. NULL: it is another loop.
+ */
 static const Stmt *scan_loop(LoadPass *p, const Stmt *loop)
 {
     Lower *lw    = p->lw;
     Arena *a     = lw->arena;
-    Ahead  ahead = { 0 };
+    Ahead *ahead = ARENA_NEW(a, Ahead);
     if (!is_scan_loop(p, loop))
         return NULL;
-    const int          count  = loop->loop.body->block.count;
-    const Stmt *const *stores = loop->loop.body->block.items;
-    const Stmt        *moved  = collect_loads(p, count, stores);
-    if (p->count > MOST_AHEAD || !plan_ahead(p, loop, count, stores, &ahead))
+    const Stmt *stores = collect_loads(p, loop->loop.body->block.count, loop->loop.body->block.items);
+    if (p->count > MOST_AHEAD)
+        return NULL;
+    plan_ahead(p, loop, loop->loop.body->block.count, loop->loop.body->block.items, ahead);
+    if (!ahead->any)
         return NULL;
     const kn_type type = (kn_type)loop->loop.min->type;
-    const Expr   *one = expr_int(lw->exprs, type, 1), *zero = expr_int(lw->exprs, type, 0);
-    const Expr   *but_one = index_sub(lw->exprs, loop->loop.extent, one);
-    const Expr   *last    = index_add(lw->exprs, loop->loop.min, but_one);
-    const Stmt   *body    = with_loads(p, &ahead, stmt_pair(a, ahead.next, stmt_pair(a, moved, ahead.keep)));
-    const Stmt   *parts[] = { ahead.first, stmt_for(a, loop->loop.name, LOOP_SERIAL, loop->loop.min, but_one, body),
-                              stmt_substitute(lw->exprs, a, with_loads(p, &ahead, moved), 1, &loop->loop.name, &last) };
-    const Stmt   *all     = stmt_if(a, x_op(lw, EX_LT, zero, loop->loop.extent), stmt_block(a, 3, parts), NULL);
-    return with_registers(p, &ahead, all);
+    const Expr   *zero = expr_int(lw->exprs, type, 0), *one = expr_int(lw->exprs, type, 1),
+               *two      = expr_int(lw->exprs, type, 2);
+    const char *pair     = intern(lw->cx, arena_printf(lw->arena, "%s.pair", loop->loop.name));
+    const Expr *pairs    = x_op(lw, EX_DIV, index_sub(lw->exprs, loop->loop.extent, one), two);
+    const Expr *even     = index_add(lw->exprs, loop->loop.min, x_op(lw, EX_MUL, expr_var(lw->exprs, type, pair), two));
+    const Expr *rest     = index_add(lw->exprs, loop->loop.min, x_op(lw, EX_MUL, pairs, two));
+    const Expr *is_two   = x_op(lw, EX_EQ, index_sub(lw->exprs, loop->loop.extent, x_op(lw, EX_MUL, pairs, two)), two);
+    const Stmt *last[2]  = { iteration(p, loop, ahead, stores, 0, rest, true),
+                             iteration(p, loop, ahead, stores, 1, index_add(lw->exprs, rest, one), false) };
+    const Stmt *body[2]  = { iteration(p, loop, ahead, stores, 0, even, true),
+                             iteration(p, loop, ahead, stores, 1, index_add(lw->exprs, even, one), true) };
+    const Stmt *parts[4] = {
+        set_ahead(p, loop, ahead, 0, loop->loop.min, false), set_ahead(p, loop, ahead, 0, loop->loop.min, true),
+        stmt_for(a, pair, LOOP_SERIAL, zero, pairs, stmt_pair(a, body[0], body[1])),
+        stmt_if(a, is_two, stmt_pair(a, last[0], last[1]), iteration(p, loop, ahead, stores, 0, rest, false))
+    };
+    const Stmt *all = NULL;
+    for (int i = 0; i < 4; i++)
+        all = stmt_pair(a, all, parts[i]);
+    return with_registers(p, ahead, stmt_if(a, x_op(lw, EX_LT, zero, loop->loop.extent), all, NULL));
 }
 
 static const Stmt *visit(void *user, const Stmt *s)
