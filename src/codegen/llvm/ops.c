@@ -425,35 +425,29 @@ static LLVMValueRef build_mul_shift(Gen *g, const Expr *e, LLVMValueRef *a)
 
 /* ---- Conversions ---- */
 
-/* What a clamp to 0 and 255 is of; NULL: it is none. */
-static const Expr *clamped_to_byte(const Expr *e)
+static bool is_bounded(const Expr *e, ExprOp op, double by)
 {
-    const bool  outer = e->op == EX_MIN || e->op == EX_MAX;
-    const Expr *inner = outer ? e->args[0] : NULL;
-    if (!outer || inner->op != (e->op == EX_MIN ? EX_MAX : EX_MIN) || e->args[1]->op != EX_FLOAT ||
-        inner->args[1]->op != EX_FLOAT)
-        return NULL;
-    const double high = (e->op == EX_MIN ? e : inner)->args[1]->u.f, low = (e->op == EX_MIN ? inner : e)->args[1]->u.f;
-    return low == 0 && high == 255 ? inner->args[0] : NULL;
+    return e->op == op && e->args[1]->op == EX_FLOAT && e->args[1]->u.f == by;
 }
 
-/* The cast of such a clamp in a kernel; NULL: it is none. */
-static LLVMValueRef build_byte(Gen *g, const Expr *e)
+/* The cast of a float in a kernel that is brought to 0 and 255, by the instruction that does both; NULL: it is another.
+ * A NaN is brought to 0. */
+static LLVMValueRef build_byte(Gen *g, const Expr *e, LLVMValueRef v)
 {
-    const Expr *of = g->kernel && !g->lanes && e->args[0]->type == KN_F32 && e->type != KN_BOOL && type_is_int(e->type)
-                         ? clamped_to_byte(e->args[0])
-                         : NULL;
-    if (!of)
+    const Expr *from = e->args[0];
+    if (!g->kernel || from->type != KN_F32 || !type_is_int(e->type) || type_max(e->type) < 255 ||
+        !is_bounded(from, EX_MIN, 255) || !is_bounded(from->args[0], EX_MAX, 0))
         return NULL;
-    LLVMValueRef v    = gen_expr(g, of).v;
-    LLVMValueRef byte = float_to_byte(g, v);
-    return type_bits(e->type) == 8 ? byte : LLVMBuildZExt(g->b, byte, value_type(g, e->type, 0), "");
+    for (int i = 0; i < 2; i++) /* build_min, build_max */
+        v = v && LLVMIsASelectInst(v) ? LLVMGetOperand(v, 1) : NULL;
+    LLVMValueRef byte = v ? float_to_byte(g, v) : NULL;
+    return !byte || type_bits(e->type) == 8 ? byte : LLVMBuildZExt(g->b, byte, value_type(g, e->type, 0), "");
 }
 
 static LLVMValueRef build_cast(Gen *g, const Expr *e, LLVMValueRef *a)
 {
     const kn_type from = (kn_type)e->args[0]->type;
-    LLVMValueRef  byte = build_byte(g, e);
+    LLVMValueRef  byte = build_byte(g, e, a[0]);
     if (byte)
         return byte;
     if (type_is_float(from) && (e->type == KN_I32 || e->type == KN_U32) && expr_clamped_within(e->args[0], KN_U16))
