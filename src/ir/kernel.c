@@ -143,3 +143,38 @@ const Kernel *program_kernel(const Program *p, const Stmt *s)
             return p->kernels.at[i];
     return NULL;
 }
+
+/* ---- Shared memory ---- */
+
+typedef struct SharedSearch {
+    const Buffer *home;
+    kn_type       type;
+    int64_t       most;
+} SharedSearch;
+
+static void find_shared(void *user, const Stmt *s)
+{
+    SharedSearch *search = user;
+    int64_t       count;
+    if (s->kind == STMT_ALLOC && shared_home(s->alloc.buffer) == search->home &&
+        s->alloc.buffer->type == search->type && expr_is_int(s->alloc.count, &count) && count > search->most)
+        search->most = count;
+    stmt_children(s, NULL, find_shared, search);
+}
+
+int64_t shared_elements(const Stmt *s, const Buffer *home, kn_type type)
+{
+    SharedSearch search = { home, type, 0 };
+    find_shared(&search, s);
+    return search.most;
+}
+
+int64_t shared_bytes(const Stmt *s, const Buffer *home)
+{
+    int64_t most = 0;
+    for (int type = 0; type < KN_TYPE_COUNT; type++) {
+        const int64_t bytes = shared_elements(s, home, (kn_type)type) * (int64_t)kn_type_size((kn_type)type);
+        most                = bytes > most ? bytes : most;
+    }
+    return most;
+}

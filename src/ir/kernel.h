@@ -41,4 +41,14 @@ typedef struct ThreadNest {
 } ThreadNest;
 ThreadNest thread_nest(const Stmt *s);
 
+/* Whose shared memory a buffer has: another's, or its own. */
+static inline const Buffer *shared_home(const Buffer *b)
+{
+    return b->shares ? b->shares : b;
+}
+/* The most elements of the type that the block `s` allocates in the memory of `home`; 0: none. */
+int64_t shared_elements(const Stmt *s, const Buffer *home, kn_type type);
+/* The bytes of that memory. */
+int64_t shared_bytes(const Stmt *s, const Buffer *home);
+
 #endif
