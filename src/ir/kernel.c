@@ -7,13 +7,12 @@
  * Holds   the order depends on the text alone, so that host and device agree. */
 #include "ir/kernel.h"
 
-#include "base/map.h"
-
 typedef struct Search {
     Program *p;
     Kernel  *kernel; /* that is searched; NULL: the host's code */
     Map      seen;   /* expressions of this kernel */
     Map      own;    /* names that it binds, buffers that it allocates */
+    Map      lets;   /* the host's so far: values by name */
 } Search;
 
 static KernelBuffer *kernel_buffer(Search *s, const Buffer *b)
@@ -116,12 +115,17 @@ static void find_kernel(Search *s, const Stmt *st)
     find_own(s, st->kernel.body);
     if (k->block)
         find_in_kernel(s, k->block);
+    for (size_t i = 0; i < s->p->kernels.count && !k->same; i++)
+        if (!s->p->kernels.at[i]->same && kernel_same(s->p, &s->lets, s->p->kernels.at[i], k))
+            k->same = s->p->kernels.at[i];
     vec_push(s->p->arena, &s->p->kernels, k);
 }
 
 static void find_kernels(void *user, const Stmt *st)
 {
     Search *s = user;
+    if (st->kind == STMT_LET)
+        map_set(&s->lets, st->let.name, st->let.value);
     if (st->kind != STMT_KERNEL)
         stmt_children(st, NULL, find_kernels, s);
     else if (!program_kernel(s->p, st))
@@ -132,6 +136,7 @@ void program_find_kernels(Program *p)
 {
     Search s         = { .p = p };
     p->kernels.count = 0;
+    map_init(&s.lets, p->arena);
     if (p->body)
         find_kernels(&s, p->body);
 }

@@ -356,6 +356,8 @@ const char *c_kernels_text(CGen *g)
     c_function_begin(g, &host);
     note_host_names(g, p->body);
     for (size_t i = 0; i < p->kernels.count; i++) {
+        if (p->kernels.at[i]->same)
+            continue;
         find_f64_in(g, p->kernels.at[i]->stmt);
         write_kernel(g, p->kernels.at[i], &host);
     }
