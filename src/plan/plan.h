@@ -46,6 +46,20 @@ typedef struct PlanPrefetch {
     int64_t     ahead;
 } PlanPrefetch;
 
+/* time_tile: what is known of an update f(…, y, …, t) = … f(…, y+k, …, t-m) … whose steps are cut into diamonds. */
+typedef struct TimeRead {
+    int64_t back, reach; /* it reads `back` steps ago, at most `reach` coordinates away */
+} TimeRead;
+typedef struct PlanTimeTile {
+    int64_t      size; /* of a diamond, in coordinates; 0: there are none */
+    int          loop; /* over the steps; the next one is over the argument */
+    int          time_dim, dim;
+    int          read_count;
+    TimeRead    *reads;
+    int          below_count, above_count; /* reaches hold if all coordinates are at least, or at most, these */
+    const Expr **below, **above;
+} PlanTimeTile;
+
 typedef struct PlanDef PlanDef;
 
 /* Inside loop `loop` of `def`, which is neither a vector loop nor inside one; def NULL: root, outside all loops. */
@@ -66,6 +80,7 @@ struct PlanDef {
     int           threads, resident; /* launch_bounds; 0: not said */
     int           prefetch_count;
     PlanPrefetch *prefetches;
+    PlanTimeTile  time_tile;
     /* compute_with: its loops down to `with.loop` are those of with.def, which runs first in each iteration. def NULL:
      * none. with.def is the last definition of its function, both functions are computed at the same level, and this
      * one's comes just after it, or after others that are computed with it. Definitions of this function before this
