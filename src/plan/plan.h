@@ -18,6 +18,7 @@
 
 #include "ir/stmt.h"
 #include "ir/target.h"
+#include "legal/time_distances.h"
 #include "pipeline/schedule.h"
 
 /* One loop of a definition. */
@@ -46,18 +47,11 @@ typedef struct PlanPrefetch {
     int64_t     ahead;
 } PlanPrefetch;
 
-/* time_tile: what is known of an update f(…, y, …, t) = … f(…, y+k, …, t-m) … whose steps are cut into diamonds. */
-typedef struct TimeRead {
-    int64_t back, reach; /* it reads `back` steps ago, at most `reach` coordinates away */
-} TimeRead;
+/* time_tile: the steps of an update are cut into diamonds. */
 typedef struct PlanTimeTile {
-    int64_t      size; /* of a diamond, in coordinates; 0: there are none */
-    int          loop; /* over the steps; the next one is over the argument */
-    int          time_dim, dim;
-    int          read_count;
-    TimeRead    *reads;
-    int          below_count, above_count; /* reaches hold if all coordinates are at least, or at most, these */
-    const Expr **below, **above;
+    int64_t       size; /* of a diamond, in coordinates; 0: there are none */
+    int           loop; /* over the steps; the next one is over the argument */
+    TimeDistances distances;
 } PlanTimeTile;
 
 typedef struct PlanDef PlanDef;

@@ -2,7 +2,7 @@
 /* time_tile: the steps of an update in diamonds.
  *
  * Takes   the loops over the steps t and an argument y of an update, whose dependences are (m, k): m steps on, at most
- *         k coordinates away (plan/time_tile.c).
+ *         k coordinates away (legal/time_distances.h).
  * Gives   waves, one after the other; in a wave tiles, in parallel; in a tile its steps and coordinates.
  * Holds   Let s >= |k| / m for all dependences. Then u = s t + y and v = s t - y grow along each. Tiles are [B p, B p +
  *         B) x [B q, B q + B) of (u, v), and waves are p + q: two tiles of a wave of which one depends on the other are
@@ -17,9 +17,9 @@ enum { ONE_TILE = 1 << 27 };
 /* The least slope that all dependences allow. */
 static int64_t slope_of(Build *b, const PlanDef *def)
 {
-    const PlanTimeTile *t     = &def->time_tile;
-    const int64_t       fold  = b->fold[def->func->id][t->time_dim];
-    int64_t             slope = 1;
+    const TimeDistances *t     = &def->time_tile.distances;
+    const int64_t        fold  = b->fold[def->func->id][t->time_dim];
+    int64_t              slope = 1;
     for (int i = 0; i < t->read_count; i++) {
         const TimeRead *r    = &t->reads[i];
         int64_t         need = (r->reach + r->back - 1) / r->back;
@@ -40,9 +40,9 @@ static const Expr *times(Lower *lw, const Expr *a, int64_t factor)
 /* The condition that clamped reads are as far away as they were before clamping. */
 static const Expr *reaches_hold(Build *b, const LoopNest *n)
 {
-    Lower              *lw = b->lw;
-    const PlanTimeTile *t  = &n->def->time_tile;
-    const Expr         *c  = NULL;
+    Lower               *lw = b->lw;
+    const TimeDistances *t  = &n->def->time_tile.distances;
+    const Expr          *c  = NULL;
     for (int i = 0; i < t->below_count; i++)
         c = x_and(lw, c, x_le(lw, t->below[i], n->box.min[t->dim]));
     for (int i = 0; i < t->above_count; i++)
@@ -65,7 +65,7 @@ void time_tiles_open(Build *b, LoopNest *n, TimeTiles *tt)
     Lower              *lw  = b->lw;
     const PlanDef      *def = n->def;
     const PlanTimeTile *t   = &def->time_tile;
-    const int           d   = t->dim;
+    const int           d   = t->distances.dim;
     const char         *f   = arena_printf(lw->arena, "%s.u%d", def->func->name, def->update);
 #define NAME(what) intern(lw->cx, arena_printf(lw->arena, "%s." what, f))
     *tt = (TimeTiles){ .slope = slope_of(b, def) };
