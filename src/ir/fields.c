@@ -93,7 +93,7 @@ static const Record
 
 const Record buffer_record = RECORD("buffer", Buffer, buffer_fields,
     "buffer $name : $type $kind?func{ of $func} component $component rank $rank?dims{ dims (@rank{$dims})}"
-    " dense $dense in $memory?coordinates{ coordinates}");
+    " dense $dense in $memory?shares{ with $shares}?coordinates{ coordinates}");
 /* clang-format on */
 
 const Record *field_record(FieldKind kind)

@@ -64,6 +64,8 @@ extern const MemoryInfo memory_table[MEMORY_COUNT];
     F(M, INT, int, dense, dense)             /* of a port: the dimension whose stride is 1 when the code runs (the     \
                                                 runtime sees to that); -1 if rank is 0 */                              \
     F(M, MEMORY, Memory, memory, memory)     /* of scratch */                                                          \
+    F(M, BUFFER, const Buffer *, shares, shares) /* of SHARED scratch: the buffer of the same kernel in whose memory   \
+                                                it lies, which has its own (shared_home); NULL: it has its own */      \
     F(M, FLAG, bool, coordinates, coordinates)
 /* clang-format on */
 

@@ -34,7 +34,6 @@ typedef struct KernelCut {
     bool        lanes;
     bool        any_constant; /* a thread nest of this kernel has constant extents */
     bool        thread;       /* inside a thread nest */
-    int64_t     shared;       /* bytes of its shared memory */
     KernelSizes sizes;
 } KernelCut;
 
@@ -292,14 +291,6 @@ static const Stmt *cut_alloc(KernelCut *k, const Stmt *s, const StmtMap *m)
     }
     if (b->memory != MEMORY_REGISTER)
         b->memory = k->thread ? MEMORY_STACK : MEMORY_SHARED;
-    if (b->memory == MEMORY_SHARED)
-        k->shared += count * (int64_t)kn_type_size(b->type);
-    if (k->shared > GPU_SHARED_BYTES) {
-        diag_error(k->lw->cx, place_of(k, b->func), "smaller tiles, or compute it at root",
-                   "with `%s` a block has %lld bytes of shared memory, and a device has %d",
-                   b->func ? b->func : b->name, (long long)k->shared, GPU_SHARED_BYTES);
-        return NULL;
-    }
     const Stmt *body = m->stmt(m->user, s->alloc.body);
     if (!body)
         return NULL;
@@ -457,7 +448,6 @@ static const Stmt *cut_kernel(KernelCut *k, const Stmt *s)
     for (int i = 0; i < GPU_AXES; i++)
         k->threads[i] = 1;
     k->lanes = k->any_constant = false;
-    k->shared                  = 0;
     const Nest   n             = nest_take(k, s, false);
     const size_t outer         = k->sizes.lets.count;
     push_lets(k, &n);

@@ -162,5 +162,6 @@ void gen_device_module(Gen *g)
 {
     gen_begin(g);
     for (size_t i = 0; i < g->program->kernels.count; i++)
-        make_kernel(g, g->program->kernels.at[i]);
+        if (!g->program->kernels.at[i]->same)
+            make_kernel(g, g->program->kernels.at[i]);
 }
