@@ -54,14 +54,16 @@ const Option option_table[OPTION_COUNT] = {
     [OPTION_EMIT]          = { "--emit", 0, "WHAT[,WHAT…]", IN(BUILD),
                                "what to write: header, object, archive (the object and the runtime), so (a shared "
                                "library, linked by cc), "
-                               "llvm, asm, c (C11 that needs no runtime, and its header), loops, runtime (its source, "
+                               "llvm, asm, c (C11 that needs no runtime, and its header), ptx, opencl, device-llvm (of "
+                               "kernels), loops, runtime (its source, "
                                "for other machines); header,object,archive if not given" },
     [OPTION_TARGET]        = { "--target", 0, "TARGET[,TARGET…]",
                                IN(RUN) | IN(BENCH) | IN(BUILD) | IN(SHOW) | IN(SCHEDULE),
                                "the machine: host, x86-64, x86-64-avx2, x86-64-avx512, aarch64-linux; of several the "
                                "best that the CPU has is "
                                "chosen when it runs. On x86-64 build takes all of that kind if not told. cuda, opencl: "
-                               "this machine and a GPU. What is run here is for host or a GPU" },
+                               "this machine and a GPU; host-cuda, host-opencl: the same, and without a GPU this "
+                               "machine alone, by its own schedule. What is run here is for host or a GPU" },
     [OPTION_SIZE]          = { "--size", 0, "[NAME=]WxHxC", IN(RUN) | IN(SHOW) | IN(SCHEDULE) | IN(BENCH),
                                "the size of an output" },
     [OPTION_ORIGIN]        = { "--origin", 0, "NAME=X,Y", IN(RUN) | IN(SHOW) | IN(SCHEDULE) | IN(BENCH),

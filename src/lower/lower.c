@@ -29,6 +29,7 @@ static const LowerPass gpu_passes[] = {
     { "tidy", "simplified at last", lower_simplify },
     { "registers", "scratch of a block divided among the registers of its threads", lower_registers },
     { "loads", "what unrolled copies read is read before the first of them stores", lower_loads },
+    { "shared", "shared memory of a block used again where its first use has ended", lower_shared },
     { "barriers", "barriers where data crosses threads", lower_barriers },
     { "sync", "the host's copies of buffers made current where it uses them", lower_sync },
     { "math", "exp, sin and the like as sequences of basic operators", lower_math },

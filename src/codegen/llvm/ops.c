@@ -214,8 +214,21 @@ static LLVMValueRef build_abs(Gen *g, const Expr *e, LLVMValueRef *a)
     return on_signed(e) ? intrinsic2(g, "llvm.abs", a[0], LLVMConstInt(g->t.i1, 0, false)) : a[0];
 }
 
+/* Of integers of 8 or 16 bits on a GPU, whose registers have 32. */
+static LLVMValueRef build_absd_in_32(Gen *g, const Expr *e, LLVMValueRef *a)
+{
+    LLVMTypeRef  type = LLVMTypeOf(a[0]);
+    LLVMValueRef wide[2];
+    for (int i = 0; i < 2; i++)
+        wide[i] = on_signed(e) ? LLVMBuildSExt(g->b, a[i], g->t.i32, "") : LLVMBuildZExt(g->b, a[i], g->t.i32, "");
+    LLVMValueRef args[] = { LLVMBuildSub(g->b, wide[0], wide[1], ""), LLVMConstInt(g->t.i1, 0, false) };
+    return LLVMBuildTrunc(g->b, intrinsic(g, "llvm.abs", 1, &g->t.i32, 2, args), type, "");
+}
+
 static LLVMValueRef build_absd(Gen *g, const Expr *e, LLVMValueRef *a)
 {
+    if (g->target->arch == ARCH_NVPTX && kn_type_size(e->type) < 4 && !g->lanes)
+        return build_absd_in_32(g, e, a);
     LLVMValueRef high = intrinsic2(g, on_signed(e) ? "llvm.smax" : "llvm.umax", a[0], a[1]);
     LLVMValueRef low  = intrinsic2(g, on_signed(e) ? "llvm.smin" : "llvm.umin", a[0], a[1]);
     return LLVMBuildSub(g->b, high, low, "");
@@ -412,10 +425,35 @@ static LLVMValueRef build_mul_shift(Gen *g, const Expr *e, LLVMValueRef *a)
 
 /* ---- Conversions ---- */
 
+static bool is_bounded(const Expr *e, ExprOp op, double by)
+{
+    return e->op == op && e->args[1]->op == EX_FLOAT && e->args[1]->u.f == by;
+}
+
+/* The cast of a float in a kernel that is brought to 0 and 255, by the instruction that does both; NULL: it is another.
+ * A NaN is brought to 0. */
+static LLVMValueRef build_byte(Gen *g, const Expr *e, LLVMValueRef v)
+{
+    const Expr *from = e->args[0];
+    if (!g->kernel || from->type != KN_F32 || !type_is_int(e->type) || type_max(e->type) < 255 ||
+        !is_bounded(from, EX_MIN, 255) || !is_bounded(from->args[0], EX_MAX, 0))
+        return NULL;
+    for (int i = 0; i < 2; i++) /* build_min, build_max */
+        v = v && LLVMIsASelectInst(v) ? LLVMGetOperand(v, 1) : NULL;
+    LLVMValueRef byte = v ? float_to_byte(g, v) : NULL;
+    return !byte || type_bits(e->type) == 8 ? byte : LLVMBuildZExt(g->b, byte, value_type(g, e->type, 0), "");
+}
+
 static LLVMValueRef build_cast(Gen *g, const Expr *e, LLVMValueRef *a)
 {
-    if (type_is_float(e->args[0]->type) && type_is_int(e->type) && expr_clamped_within(e->args[0], e->type))
-        return float_to_int_within(g, a[0], e->args[0]->type, e->type);
+    const kn_type from = (kn_type)e->args[0]->type;
+    LLVMValueRef  byte = build_byte(g, e, a[0]);
+    if (byte)
+        return byte;
+    if (type_is_float(from) && (e->type == KN_I32 || e->type == KN_U32) && expr_clamped_within(e->args[0], KN_U16))
+        return float_to_int_short(g, a[0], from, e->type);
+    if (type_is_float(from) && type_is_int(e->type) && expr_clamped_within(e->args[0], e->type))
+        return float_to_int_within(g, a[0], from, e->type);
     return convert(g, a[0], e->args[0]->type, e->type, false);
 }
 

@@ -7,6 +7,7 @@
  *   loop_nest.c      the variables of these loops: ranges, spans, bindings
  *   shared_loops.c   compute_with: loops that several definitions share
  *   prefetch.c       the prefetch directive
+ *   time_tiles.c     the time_tile directive
  *   regions.c        the box of each function at a level; needs.c: what accesses ask for
  *   slide.c          sliding windows and storage folding
  *   step_boxes.c     updates that read their neighbours: a box per step
@@ -107,6 +108,9 @@ struct LoopNest {
     const char     **same;     /* of a partner: per variable that of the leading nest, or NULL */
     const SplitMode *lead;     /* of a partner: the modes of the leading nest */
     int *follows; /* of a partner: per step that of the leading nest, if all its loops are shared; else -1 */
+    struct TimeTiles *time_tiles; /* that are open */
+    const Expr
+        *some; /* the condition that its box is not empty: partners make its loops run then, too; NULL: it holds */
 };
 
 /* A function that is stored outside the loop it is computed in. */
@@ -146,6 +150,18 @@ typedef struct Build {
     int64_t (*fold)[KN_MAX_RANK]; /* the fold factor; 0: not folded, -1: cannot be */
 } Build;
 
+/* time_tile: diamonds while their loops are made. */
+typedef struct TimeTiles {
+    int64_t     slope;
+    Prelude     outside, inside, in_tile; /* outside the waves, in a wave, in a tile */
+    const char *wave_name, *tile_name;
+    const Expr *first, *min, *h; /* the first step; the first coordinate, and the last seen from it */
+    const Expr *size;            /* of a tile, in u and v */
+    const Expr *wave_first, *waves, *tile_first, *tiles;
+    const Expr *from, *to; /* steps of a wave, from the first one */
+    const Expr *u, *v;     /* where the tile begins */
+} TimeTiles;
+
 /* ---- prelude.c ---- */
 void prelude_open(Build *b, Prelude *w);
 /* Gives the variable, or the value itself if it needs no name. */
@@ -178,9 +194,16 @@ const Expr *box_extent(Build *b, const SymBox *box, int d);
 bool        box_same(const SymBox *a, const SymBox *b, int rank);
 bool        slide_moves(const Slide *s, int d);
 /* bound and align_bounds compute and store more than is needed. They ask no more of producers for that: the reads of
- * such a function are clamped (clamp_mark_all). */
+ * such a function are clamped (clamp_mark_widened). */
 SymBox box_widened(Build *b, const Func *f, SymBox box);
 bool   box_widens(Build *b, const Func *f, int d);
+
+/* ---- time_tiles.c ---- */
+void time_tiles_open(Build *b, LoopNest *n, TimeTiles *tt);
+/* The ranges of the two loops in a tile, from those without tiles. */
+void        time_tiles_steps(Build *b, const TimeTiles *tt, const Expr **min, const Expr **extent);
+void        time_tiles_along(Build *b, const TimeTiles *tt, const char *steps, const Expr **min, const Expr **extent);
+const Stmt *time_tiles_close(Build *b, TimeTiles *tt, const Stmt *steps);
 
 /* ---- extents.c ---- */
 /* The most coordinates along d that the box has at a time, or -1. */
@@ -191,8 +214,8 @@ const Expr *storage_extent(Build *b, bool root, const Expr *min, const Expr *max
 /* ---- clamp.c ---- */
 /* From now on the indices of these dimensions of a call, a bit each, are clamped. */
 void clamp_mark(Build *b, const Expr *call, unsigned dimensions);
-/* All indices of all calls of the function's definitions. */
-void clamp_mark_all(Build *b, const Func *f);
+/* The indices of calls in a function's definitions that depend on dimensions which `bound` or `align_bounds` widens. */
+void clamp_mark_widened(Build *b, const Func *f);
 /* The expression with the marked calls clamped. */
 const Expr *clamped(Build *b, const Expr *e);
 /* The same, of a value of `def`: the element that an update writes is not clamped. */
@@ -272,6 +295,8 @@ void shared_loops_begin(Build *b, LoopNest *n);
 void shared_loops_bind(Build *b, LoopNest *n, int loop, Prelude *w);
 /* The number of loops that it shares with any. */
 int shared_loops_depth(const LoopNest *n);
+/* The condition that a nest in shared loops computes anything in them; NULL: it does, or its loops are not shared. */
+const Expr *shared_loops_compute_if(Build *b, const LoopNest *n);
 /* The condition that the shared loops have come to the nest's own box; NULL: they have. */
 const Expr *shared_loops_meet(Build *b, LoopNest *n);
 /* The condition that anything is read of the function, or of those in its loops; NULL: something is. */
