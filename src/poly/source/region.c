@@ -444,6 +444,8 @@ static const char *indent_of(const Parser *p, size_t from, size_t to, size_t fir
     size_t        indent = from, line = 1, at = 0;
     while (indent < to && (s->text[indent] == ' ' || s->text[indent] == '\t'))
         indent++;
+    while (p->tokens.items.at[first].kind == CT_PRAGMA && first < p->region_end)
+        first++;
     for (; at < s->length && line < (size_t)p->tokens.items.at[first].line; at++)
         line += s->text[at] == '\n';
     size_t end = at;
