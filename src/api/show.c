@@ -3,7 +3,7 @@
 #include "api/backend.h"
 #include "api/compile.h"
 #include "api/nest.h"
-#include "api/ptxas.h"
+#include "codegen/ptxas.h"
 
 typedef struct ShowCall {
     kn_pipeline      *p;

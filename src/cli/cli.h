@@ -364,7 +364,7 @@ void bench_table(Cli *cli, const Bindings *b, const Contender *c, int count, con
 /* One line of JSON for each. */
 void bench_json(Cli *cli, const Bindings *b, const Contender *c, int count);
 
-/* ---- devices.c ---- */
+/* ---- machine.c ---- */
 
 /* The device on which code for the target runs kernels; NULL for none. */
 int device_of_target(const char *target, kn_device **device);
@@ -386,7 +386,7 @@ int command_devices(Cli *cli);
 int command_fmt(Cli *cli);
 int command_tile(Cli *cli);
 
-/* calibrate.c: the machine that `kiln calibrate` measured; NULL if it did not run. */
+/* machine.c: the machine that `kiln calibrate` measured; NULL if it did not run. */
 const char *machine_calibrated(Cli *cli);
 
 #endif

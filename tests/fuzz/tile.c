@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BATCH = 40, MOST_REASONS = 200, MOST_LINE = 200, QUOTA = 2000000 };
+enum { BATCH = 40, MOST_REASONS = 200, MOST_LINE = 200, QUOTA = 300000 };
 
 typedef struct Reason {
     char text[MOST_LINE];

@@ -4,7 +4,7 @@
  * Takes   PTX.
  * Gives   its report, each line as a comment. The text is its standard input, and what it assembles is thrown away.
  * Holds   it is found through PATH, or where CUDA is usually installed; nothing depends on it. */
-#include "api/ptxas.h"
+#include "codegen/ptxas.h"
 
 #include "base/text.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* NVIDIA's assembler, where it is installed: what it makes of PTX. */
-#ifndef KILN_API_PTXAS_H
-#define KILN_API_PTXAS_H
+#ifndef KILN_CODEGEN_PTXAS_H
+#define KILN_CODEGEN_PTXAS_H
 
 #include "base/arena.h"
 
