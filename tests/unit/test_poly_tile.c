@@ -195,7 +195,7 @@ int main(void)
     check_cases(cx);
     check_proof(cx, &heat, mark_time, "a loop is marked parallel and carries a dependence");
     check_proof(cx, &stages, swap_stages, "statements run in another order than a dependence between them");
-    check_proof(cx, &tiles, shrink_stage, "a read has no source");
+    check_proof(cx, &tiles, shrink_stage, "a tile reads what it has not set");
     kn_context_free(cx);
     return check_done();
 }
