@@ -164,7 +164,11 @@ static isl_schedule *walk_assign(Builder *b, const CStmt *st, isl_set *domain)
                        .iterators = ARENA_ARRAY(s->arena, const CSymbol *, b->iterators.count + 1) };
     for (size_t i = 0; i < b->iterators.count; i++)
         made.iterators[i] = b->iterators.at[i];
-    domain      = isl_set_coalesce(isl_set_intersect_params(domain, isl_set_copy(s->context)));
+    domain = isl_set_coalesce(isl_set_intersect_params(domain, isl_set_copy(s->context)));
+    if (isl_set_is_empty(domain) == isl_bool_true) { /* under a condition that never holds */
+        isl_set_free(domain);
+        return NULL;
+    }
     Affine a    = at_domain(b, domain);
     b->failed   = !accesses_add(&a, &made) || b->failed;
     made.domain = isl_set_set_tuple_name(domain, made.name);
@@ -243,7 +247,8 @@ Scop *scop_new(Arena *arena, isl_ctx *isl, const Region *region)
     s->schedule     = walk(&b, region->body, zero);
     isl_set_free(b.ranges);
     if (!b.failed && !s->schedule && s->statements.count == 0) {
-        diag_error(arena->cx, region_loc(region, region->body->place), NULL, "there is no assignment in the region");
+        diag_error(arena->cx, region_loc(region, region->body->place), NULL,
+                   "no assignment of the region is ever executed");
         b.failed = true;
     }
     if (!b.failed) {
