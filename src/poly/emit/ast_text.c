@@ -7,6 +7,8 @@
 #include <isl/val.h>
 #include <string.h>
 
+enum { OR = 2, AND = 4 }; /* between them: the second operand of || */
+
 /* How tightly C's operator binds; 0: none such. */
 typedef struct AstOp {
     const char *text;
@@ -17,7 +19,7 @@ static const AstOp *ast_op(enum isl_ast_expr_op_type type)
 {
     static const AstOp add = { " + ", 10 }, sub = { " - ", 10 }, mul = { " * ", 11 }, div = { " / ", 11 },
                        rem = { " % ", 11 }, lt = { " < ", 8 }, le = { " <= ", 8 }, gt = { " > ", 8 },
-                       ge = { " >= ", 8 }, eq = { " == ", 7 }, and = { " && ", 3 }, or = { " || ", 2 };
+                       ge = { " >= ", 8 }, eq = { " == ", 7 }, and = { " && ", AND }, or = { " || ", OR };
     switch (type) {
     case isl_ast_expr_op_add: return &add;
     case isl_ast_expr_op_sub: return &sub;
@@ -73,7 +75,8 @@ static void ast_operator(Writer *w, Text *out, isl_ast_expr *e, int around)
     const enum isl_ast_expr_op_type type = isl_ast_expr_op_get_type(e);
     const AstOp                    *op   = ast_op(type);
     if (op) {
-        const bool paren = op->binding < around || (around == 3 && op->binding == 2);
+        /* compilers want && inside || in parentheses */
+        const bool paren = op->binding < around || (op->binding == AND && (around == OR || around == OR + 1));
         text_add(out, paren ? "(" : "");
         ast_operand(w, out, e, 0, op->binding);
         text_add(out, op->text);

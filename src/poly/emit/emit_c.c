@@ -256,12 +256,34 @@ static void if_node(Writer *w, isl_ast_node *node)
     isl_ast_node_free(yes);
 }
 
+/* Does a statement below have something in that scratch? */
+typedef struct ScratchUse {
+    const Scratch *scratch;
+    bool           used;
+} ScratchUse;
+
+static isl_bool note_scratch(isl_ast_node *node, void *user)
+{
+    ScratchUse *use = user;
+    if (isl_ast_node_get_type(node) != isl_ast_node_user)
+        return isl_bool_true;
+    const Instance *n = instance_of(node);
+    use->used |= n && n->statement->copied == use->scratch;
+    for (size_t i = 0; n && i < n->statement->accesses.count; i++)
+        use->used |= n->statement->accesses.at[i].scratch == use->scratch;
+    return isl_bool_false;
+}
+
 /* Scratch of one tile: arrays of its own, aligned for vectors. */
-static void declare_scratch(Writer *w)
+static void declare_scratch(Writer *w, isl_ast_node *tile)
 {
     for (size_t i = 0; i < w->tiled->scratch.count; i++) {
-        const Scratch *s = w->tiled->scratch.at[i];
-        Text           dims;
+        const Scratch *s   = w->tiled->scratch.at[i];
+        ScratchUse     use = { s, false };
+        isl_ast_node_foreach_descendant_top_down(tile, note_scratch, &use);
+        if (!use.used)
+            continue;
+        Text dims;
         text_init(&dims, w->arena);
         for (int d = 0; d < s->rank; d++)
             text_printf(&dims, "[%lld]", (long long)(s->fold[d] ? s->fold[d] : s->size[d]));
@@ -276,7 +298,7 @@ static void mark_node(Writer *w, isl_ast_node *node)
     isl_ast_node *body = isl_ast_node_mark_get_node(node);
     const char   *mark = isl_id_get_name(id);
     if (!strcmp(mark, MARK_TILE))
-        declare_scratch(w);
+        declare_scratch(w, body);
     write_node(w, body);
     isl_ast_node_free(body);
     isl_id_free(id);
@@ -333,6 +355,31 @@ static void declare_locals(Writer *w)
             text_add(&t, "]");
         }
         line(w, arena_printf(w->arena, "%s;", text_string(&t)));
+    }
+}
+
+/* Is the array itself accessed by the tiled program? */
+static bool is_accessed(const Tiled *t, const CSymbol *array)
+{
+    for (size_t i = 0; i < t->statements.count; i++) {
+        const TiledStatement *s = &t->statements.at[i];
+        if (s->copied && s->copied->array == array)
+            return true;
+        for (size_t k = 0; k < s->accesses.count; k++)
+            if (s->accesses.at[k].access->array == array && !s->accesses.at[k].scratch)
+                return true;
+    }
+    return false;
+}
+
+/* Arrays that are in scratch alone: compilers would warn of them. */
+static void void_arrays(Writer *w)
+{
+    const Region *r = w->tiled->scop->region;
+    for (size_t i = 0; i < r->symbols.count; i++) {
+        const CSymbol *s = r->symbols.at[i];
+        if (s->kind == CSYMBOL_ARRAY && !s->local && !is_accessed(w->tiled, s))
+            line(w, arena_printf(w->arena, "(void)%s;", s->name));
     }
 }
 
@@ -397,6 +444,7 @@ const char *emit_c(const Tiled *tiled)
     if (root && !w.failed) {
         declare_locals(&w);
         widen_parameters(&w);
+        void_arrays(&w);
         const char *disjoint = disjoint_condition(&w);
         if (disjoint)
             open_block(&w, arena_printf(arena, "if (%s) {", disjoint));

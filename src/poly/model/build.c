@@ -210,8 +210,9 @@ static void parameters(Builder *b)
         kn_type  t    = s->parameters.at[p]->type;
         isl_val *high = isl_val_2exp(isl_val_int_from_si(s->isl, type_bits(t) - type_is_signed(t)));
         b->ranges     = isl_set_upper_bound_val(b->ranges, isl_dim_param, (unsigned)p, isl_val_sub_ui(high, 1));
-        if (type_min(t) != 0)
-            b->ranges = isl_set_lower_bound_si(b->ranges, isl_dim_param, (unsigned)p, (long)type_min(t));
+        /* isl_set_lower_bound_si negates the int that it is given: not for INT_MIN */
+        isl_val *low = isl_val_int_from_si(s->isl, type_min(t));
+        b->ranges    = isl_set_lower_bound_val(b->ranges, isl_dim_param, (unsigned)p, low);
     }
     s->context = isl_set_params(isl_set_copy(point));
     for (size_t p = 0; p < s->parameters.count; p++)
