@@ -69,7 +69,7 @@ static isl_aff *axis_by_write(const Axes *x, const Statement *st, int axis)
 }
 
 /* Does one of the statements have all the parameters that the others have? Where two have extents that are not
- * comparable, isl takes minutes for the bounds of the tile loops around both. */
+ * comparable, isl took over 50 s in one case for the bounds of the tile loops around both. */
 static bool comparable(const Axes *x)
 {
     for (size_t i = 0; i < x->statement_count; i++) {
