@@ -26,7 +26,7 @@ static void fdtd_2d(int tmax, int nx, int ny, double ex[restrict nx][ny], double
 int main(int argc, char **argv)
 {
     const int nx = argc > 1 ? atoi(argv[1]) : 1000, ny = argc > 2 ? atoi(argv[2]) : 1200;
-    const int tmax = argc > 3 ? atoi(argv[3]) : 100;
+    const int tmax  = argc > 3 ? atoi(argv[3]) : 100;
     double(*ex)[ny] = malloc(sizeof(double[nx][ny])), (*ey)[ny] = malloc(sizeof(double[nx][ny]));
     double(*hz)[ny] = malloc(sizeof(double[nx][ny])), *fict = malloc(sizeof(double[tmax + 1]));
     for (int t = 0; t < tmax; t++)

@@ -23,7 +23,8 @@ int main(void)
 #pragma scop
     for (int t = 0; t < T; t++)
         for (int i = 1; i < N + 1; i++)
-            A[(t + 1) % 2][i] = (REAL)0.125 * (A[t % 2][i + 1] - (REAL)2.0 * A[t % 2][i] + A[t % 2][i - 1]) + A[t % 2][i];
+            A[(t + 1) % 2][i] =
+                (REAL)0.125 * (A[t % 2][i + 1] - (REAL)2.0 * A[t % 2][i] + A[t % 2][i - 1]) + A[t % 2][i];
 #pragma endscop
 
     double sum = 0;

@@ -46,13 +46,14 @@ static void tile(void *arg)
     const Poly *poly = poly_load(call->cx);
     if (!poly)
         return;
-    const kn_tile_options defaults = { 0 };
-    const Source          source   = { arena_strdup(&call->cx->call, call->name),
-                                       arena_strndup(&call->cx->call, call->text, call->length), call->length };
-    Source               *kept     = ARENA_NEW(&call->cx->call, Source); /* diagnostics point to it */
-    *kept                          = source;
-    PolyCall given                 = {
-                        .cx = call->cx, .arena = &call->cx->call, .source = kept, .options = call->options ? call->options : &defaults
+    static const kn_tile_options defaults;
+
+    Source *source = ARENA_NEW(&call->cx->call, Source); /* diagnostics point to it */
+    source->name   = arena_strdup(&call->cx->call, call->name);
+    source->text   = arena_strndup(&call->cx->call, call->text, call->length);
+    source->length = call->length;
+    PolyCall given = {
+        .cx = call->cx, .arena = &call->cx->call, .source = source, .options = call->options ? call->options : &defaults
     };
     call->result    = poly->tile(&given);
     call->explained = given.explained;

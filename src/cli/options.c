@@ -121,7 +121,8 @@ const Option option_table[OPTION_COUNT] = {
     [OPTION_WRITE]         = { "--write", 0, NULL, IN(FMT), "change the files instead of printing" },
     [OPTION_CHECK]         = { "--check", 0, NULL, IN(FMT),
                                "only say which files are not in the standard layout; exit 1 if any is" },
-    [OPTION_TILE_OUTPUT]   = { "--output", 'o', "OUT.c", IN(TILE), "write the tiled file there instead of printing it" },
+    [OPTION_TILE_OUTPUT]   = { "--output", 'o', "OUT.c", IN(TILE),
+                               "write the tiled file there instead of printing it" },
     [OPTION_SHAPE]         = { "--shape", 0, "SHAPE", IN(TILE),
                                "of tiles: auto (if not given), none, scalene, rectangle, hybrid, diamond, "
                                "parallelogram" },

@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BATCH = 40, MOST_REASONS = 200, MOST_LINE = 200, QUOTA = 300000 };
+enum { BATCH = 20, MOST_REASONS = 200, MOST_LINE = 200, QUOTA = 300000 };
 
 typedef struct Reason {
     char text[MOST_LINE];
@@ -30,6 +30,7 @@ typedef struct Fuzz {
     const char *shapes[BATCH];
     int         ids[BATCH], count; /* of the batch: those that were tiled */
     int         tiled, refused, failed;
+    time_t      end; /* no program is begun after it */
     Reason      reasons[MOST_REASONS];
     int         reason_count;
 } Fuzz;
@@ -213,7 +214,7 @@ static void batch(Fuzz *f, uint64_t seed, int count)
 {
     FILE *given = open_in(f, "given.c", "w"), *tiled = open_in(f, "tiled.c", "w");
     f->count = 0;
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count && time(NULL) < f->end; i++)
         add_program(f, seed + (uint64_t)i, given, tiled);
     fclose(given);
     fclose(tiled);
@@ -248,18 +249,18 @@ int main(int argc, char **argv)
         fputs("usage: fuzz-tile SEED COUNT [SECONDS], or fuzz-tile --show SEED\n", stderr);
         return 2;
     }
-    uint64_t     seed    = strtoull(argv[1], NULL, 10);
-    const int    count   = atoi(argv[2]);
-    const double seconds = argc > 3 ? atof(argv[3]) : 1e9;
-    const time_t begin   = time(NULL);
-    seed                 = seed ? seed : mix((uint64_t)begin * 1000003u + (uint64_t)getpid()) >> 16;
+    uint64_t     seed  = strtoull(argv[1], NULL, 10);
+    const int    count = atoi(argv[2]);
+    const time_t begin = time(NULL);
+    f.end              = begin + (argc > 3 ? atoi(argv[3]) : 1 << 30);
+    seed               = seed ? seed : mix((uint64_t)begin * 1000003u + (uint64_t)getpid()) >> 16;
     setvbuf(stdout, NULL, _IOLBF, 0);
     strcpy(f.folder, "/tmp/kiln-tile-XXXXXX");
     if (!mkdtemp(f.folder)) {
         perror(f.folder);
         return 1;
     }
-    for (int done = 0; done < count && difftime(time(NULL), begin) < seconds && f.failed < 20; done += BATCH)
+    for (int done = 0; done < count && time(NULL) < f.end && f.failed < 20; done += BATCH)
         batch(&f, seed + (uint64_t)done, count - done < BATCH ? count - done : BATCH);
     report(&f, seed);
     if (!f.failed) {

@@ -164,7 +164,11 @@ static isl_schedule *walk_assign(Builder *b, const CStmt *st, isl_set *domain)
                        .iterators = ARENA_ARRAY(s->arena, const CSymbol *, b->iterators.count + 1) };
     for (size_t i = 0; i < b->iterators.count; i++)
         made.iterators[i] = b->iterators.at[i];
-    domain      = isl_set_coalesce(isl_set_intersect_params(domain, isl_set_copy(s->context)));
+    domain = isl_set_coalesce(isl_set_intersect_params(domain, isl_set_copy(s->context)));
+    if (isl_set_is_empty(domain) == isl_bool_true) { /* under a condition that never holds */
+        isl_set_free(domain);
+        return NULL;
+    }
     Affine a    = at_domain(b, domain);
     b->failed   = !accesses_add(&a, &made) || b->failed;
     made.domain = isl_set_set_tuple_name(domain, made.name);
@@ -210,8 +214,9 @@ static void parameters(Builder *b)
         kn_type  t    = s->parameters.at[p]->type;
         isl_val *high = isl_val_2exp(isl_val_int_from_si(s->isl, type_bits(t) - type_is_signed(t)));
         b->ranges     = isl_set_upper_bound_val(b->ranges, isl_dim_param, (unsigned)p, isl_val_sub_ui(high, 1));
-        if (type_min(t) != 0)
-            b->ranges = isl_set_lower_bound_si(b->ranges, isl_dim_param, (unsigned)p, (long)type_min(t));
+        /* isl_set_lower_bound_si negates the int that it is given: not for INT_MIN */
+        isl_val *low = isl_val_int_from_si(s->isl, type_min(t));
+        b->ranges    = isl_set_lower_bound_val(b->ranges, isl_dim_param, (unsigned)p, low);
     }
     s->context = isl_set_params(isl_set_copy(point));
     for (size_t p = 0; p < s->parameters.count; p++)
@@ -242,7 +247,8 @@ Scop *scop_new(Arena *arena, isl_ctx *isl, const Region *region)
     s->schedule     = walk(&b, region->body, zero);
     isl_set_free(b.ranges);
     if (!b.failed && !s->schedule && s->statements.count == 0) {
-        diag_error(arena->cx, region_loc(region, region->body->place), NULL, "there is no assignment in the region");
+        diag_error(arena->cx, region_loc(region, region->body->place), NULL,
+                   "no assignment of the region is ever executed");
         b.failed = true;
     }
     if (!b.failed) {

@@ -114,45 +114,57 @@ static void put_quoted(FILE *file, const char *name)
     }
 }
 
-/* Nothing is allocated while files are open but by read_outputs, whose bail-out ends here. */
-static bool call_compiler(CompilerCall *call, const Source *source)
+/* Writes what the compiler reads; false with errno. */
+static bool write_input(const CompilerCall *call, const Source *source)
 {
-    bool good = false;
     fputs("kiln_probe __SIZEOF_LONG__ __CHAR_UNSIGNED__;\n#line 1 \"", call->input);
     put_quoted(call->input, source->name);
     fputs("\"\n", call->input);
     fwrite(source->text, 1, source->length, call->input);
-    if (fflush(call->input) || fseek(call->input, 0, SEEK_SET)) {
-        diag_status(call->cx, KN_ERROR_FILE, "cannot write a temporary file: %s", strerror(errno));
-        return false;
-    }
-    const int status = run_compiler(call);
-    if (status < 0)
-        diag_status(call->cx, KN_ERROR_FILE,
-                    "the C compiler `%s` cannot be run (%s): install one, or name it in the environment's CC",
-                    call->words[0], strerror(errno));
-    else if (context_try(call->cx, read_outputs, call) && !(good = status == 0))
-        diag_status(call->cx, KN_ERROR_PROGRAM, "the preprocessor `%s -E` does not accept %s:\n%s", call->words[0],
-                    source->name, call->said);
-    return good;
+    return !fflush(call->input) && !fseek(call->input, 0, SEEK_SET);
 }
 
+/* How a call went. */
+typedef enum Outcome { DONE, NO_FILE, NO_COMPILER, NOT_ACCEPTED, NO_MEMORY } Outcome;
+
+static Outcome call_compiler(CompilerCall *call, const Source *source)
+{
+    if (!call->input || !call->output || !call->messages || !write_input(call, source))
+        return NO_FILE;
+    const int status = run_compiler(call);
+    if (status < 0)
+        return NO_COMPILER;
+    if (!context_try(call->cx, read_outputs, call))
+        return NO_MEMORY;
+    return status == 0 ? DONE : NOT_ACCEPTED;
+}
+
+static void close_file(FILE *file)
+{
+    if (file)
+        fclose(file);
+}
+
+/* What a message allocates could bail out: the files are closed before. */
 const char *source_preprocess(kn_context *cx, Arena *arena, const Source *source, const kn_tile_options *options)
 {
-    CompilerCall call = { .cx = cx, .arena = arena, .words = compiler_words(arena, source, options) };
-    call.input        = tmpfile();
-    call.output       = tmpfile();
-    call.messages     = tmpfile();
-    bool good         = false;
-    if (call.input && call.output && call.messages)
-        good = call_compiler(&call, source);
-    else
-        diag_status(cx, KN_ERROR_FILE, "cannot make a temporary file: %s", strerror(errno));
-    if (call.input)
-        fclose(call.input);
-    if (call.output)
-        fclose(call.output);
-    if (call.messages)
-        fclose(call.messages);
-    return good ? call.text : NULL;
+    CompilerCall call     = { .cx = cx, .arena = arena, .words = compiler_words(arena, source, options) };
+    call.input            = tmpfile();
+    call.output           = tmpfile();
+    call.messages         = tmpfile();
+    const Outcome outcome = call_compiler(&call, source);
+    const int     error   = errno;
+    close_file(call.input);
+    close_file(call.output);
+    close_file(call.messages);
+    if (outcome == NO_FILE)
+        diag_status(cx, KN_ERROR_FILE, "cannot write a temporary file: %s", strerror(error));
+    else if (outcome == NO_COMPILER)
+        diag_status(cx, KN_ERROR_FILE,
+                    "the C compiler `%s` cannot be run (%s): install one, or name it in the environment's CC",
+                    call.words[0], strerror(error));
+    else if (outcome == NOT_ACCEPTED)
+        diag_status(cx, KN_ERROR_PROGRAM, "the preprocessor `%s -E` does not accept %s:\n%s", call.words[0],
+                    source->name, call.said);
+    return outcome == DONE ? call.text : NULL;
 }

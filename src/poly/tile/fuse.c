@@ -14,7 +14,7 @@
 
 #include <isl/fixed_box.h>
 
-enum { MOST_REDUNDANT = 160 };
+enum { MOST_REDUNDANT = 160 }; /* percent; a guess, not measured */
 
 /* The one group that reads the stage; -1: none, -2: several. */
 static int only_consumer(const Stages *p, size_t stage)

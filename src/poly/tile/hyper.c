@@ -68,6 +68,22 @@ static isl_aff *axis_by_write(const Axes *x, const Statement *st, int axis)
     return NULL;
 }
 
+/* Does one of the statements have all the parameters that the others have? Where two have extents that are not
+ * comparable, isl took over 50 s in one case for the bounds of the tile loops around both. */
+static bool comparable(const Axes *x)
+{
+    for (size_t i = 0; i < x->statement_count; i++) {
+        bool all = true;
+        for (size_t k = 0; k < x->statement_count && all; k++)
+            for (size_t p = 0; p < x->scop->parameters.count && all; p++)
+                all = isl_set_involves_dims(x->statements[k]->domain, isl_dim_param, (unsigned)p, 1) != isl_bool_true ||
+                      isl_set_involves_dims(x->statements[i]->domain, isl_dim_param, (unsigned)p, 1) == isl_bool_true;
+        if (all)
+            return true;
+    }
+    return false;
+}
+
 bool axes_init(Axes *x, const Scop *s, isl_schedule_node *loop, isl_union_map *dependences)
 {
     *x = (Axes){ .scop = s, .loop = loop };
@@ -87,7 +103,7 @@ bool axes_init(Axes *x, const Scop *s, isl_schedule_node *loop, isl_union_map *d
     }
     isl_union_set_free(in);
     x->at = (isl_aff * (*)[MOST_AXES]) arena_array(s->arena, x->statement_count, sizeof *x->at);
-    if (x->count < 2 || x->count > MOST_AXES)
+    if (x->count < 2 || x->count > MOST_AXES || !comparable(x))
         return false;
     bool complete = true;
     for (size_t i = 0; i < x->statement_count; i++)

@@ -21,6 +21,7 @@ typedef struct Memory {
     isl_union_map *executes;       /* X -> S, of what is no copy */
     isl_union_map *back;           /* [X -> place] -> [S -> element], of reads */
     isl_union_set *copies;
+    isl_union_set *own;           /* places of one tile: scratch and private variables */
     isl_union_map *shared_writes; /* those of `writes` that are not to scratch */
 } Memory;
 
@@ -66,6 +67,7 @@ static void memory_of(Memory *m, const Tiled *t)
     *m               = (Memory){ .t = t };
     isl_space *space = isl_set_get_space(t->scop->context);
     m->copies        = isl_union_set_empty(isl_space_copy(space));
+    m->own           = isl_union_set_copy(m->copies);
     m->reads         = isl_union_map_empty(isl_space_copy(space));
     m->writes        = isl_union_map_copy(m->reads);
     m->executes      = isl_union_map_copy(m->reads);
@@ -96,7 +98,10 @@ static void memory_of(Memory *m, const Tiled *t)
                 add(&m->back,
                     isl_map_product(isl_map_copy(x->executes), element_of(own, tiles, array, a->access->array->name)));
             }
-            add(a->access->write ? &m->writes : &m->reads, place_of(own, tiles, e));
+            isl_map *place = place_of(own, tiles, e);
+            if (own)
+                m->own = isl_union_set_add_set(m->own, isl_set_universe(isl_space_range(isl_map_get_space(place))));
+            add(a->access->write ? &m->writes : &m->reads, place);
         }
     }
 }
@@ -108,6 +113,7 @@ static void memory_free(Memory *m)
     isl_union_map_free(m->executes);
     isl_union_map_free(m->back);
     isl_union_set_free(m->copies);
+    isl_union_set_free(m->own);
     isl_union_map_free(m->shared_writes);
 }
 
@@ -161,6 +167,9 @@ static const char *prove_values(const Memory *m)
     copied                = isl_union_map_intersect_range(copied, isl_union_set_copy(m->copies));
     isl_union_set *blank =
         isl_union_set_intersect(isl_union_map_domain(isl_union_map_copy(none_of)), isl_union_set_copy(m->copies));
+    isl_union_map *unset = isl_union_map_intersect_range(isl_union_map_copy(none_of), isl_union_set_copy(m->own));
+    bool           empty = isl_union_map_is_empty(unset) == isl_bool_true;
+    isl_union_map_free(unset);
     isl_union_set *none = isl_union_map_wrap(none_of);
     full                = through_copies(m, full, copied, blank, &none);
 
@@ -171,7 +180,7 @@ static const char *prove_values(const Memory *m)
     isl_union_map_free(ends);
     full                 = isl_union_map_apply_domain(full, isl_union_map_copy(m->executes));
     isl_union_map *blind = isl_union_set_unwrap(isl_union_set_apply(none, isl_union_map_copy(m->back)));
-    const char    *wrong = open ? "a copy has no end" : NULL;
+    const char    *wrong = open ? "a copy has no end" : empty ? NULL : "a tile reads what it has not set";
     if (!within(full, given) && !wrong)
         wrong = "a read has another source";
     if (!within(blind, isl_union_map_copy(s->live_in)) && !wrong)

@@ -125,8 +125,37 @@ static void use(Made *m, const Scratch *scratch)
                 m->run.at[i].accesses.at[k].scratch = scratch;
 }
 
+/* Does the group write elements of the array that it also reads as they were before, or does another group write the
+ * array? Then a tile's copy of an element depends on what its neighbours have done. */
+static bool updates(const Made *m, const CSymbol *array)
+{
+    const Scop    *s       = m->p->tiled->scop;
+    isl_union_set *before  = isl_union_set_empty(isl_set_get_space(s->context));
+    isl_union_set *written = isl_union_set_copy(before);
+    size_t         writers = 0, here = 0;
+    for (size_t i = 0; i < s->statements.count; i++)
+        writers += s->statements.at[i].accesses.at[s->statements.at[i].accesses.count - 1].array == array;
+    for (size_t i = 0; i < m->run.count; i++) {
+        const Statement *st  = m->run.at[i].source;
+        isl_union_set   *own = isl_union_set_from_set(isl_set_copy(st->domain));
+        isl_union_map   *in  = isl_union_map_intersect_domain(isl_union_map_copy(s->live_in), own);
+        before               = isl_union_set_union(before, isl_union_map_range(in));
+        const Access *write  = &st->accesses.at[st->accesses.count - 1];
+        if (write->array != array)
+            continue;
+        here++;
+        written = isl_union_set_union(written, isl_union_set_from_set(isl_map_range(isl_map_copy(write->relation))));
+    }
+    isl_union_set *both  = isl_union_set_intersect(before, written);
+    isl_bool       apart = isl_union_set_is_empty(both);
+    isl_union_set_free(both);
+    return apart != isl_bool_true || here != writers;
+}
+
 static bool make_one(Made *m, const CSymbol *array)
 {
+    if (updates(m, array))
+        return false;
     Tiled   *t       = m->p->tiled;
     isl_map *written = all_touched(m, array, true), *read = all_touched(m, array, false);
     isl_map *all     = read ? isl_map_union(isl_map_copy(written), isl_map_copy(read)) : isl_map_copy(written);

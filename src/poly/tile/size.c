@@ -15,15 +15,16 @@
 #include <isl/ilp.h>
 
 enum {
-    RUN          = 512, /* elements of a piece of a row: 5.2e8 updates of heat-2d take 0.27 s with 512, 0.31 with 128 */
-    LEAST_STEPS  = 4,   /* of time */
+    RUN = 512, /* elements of a piece of a row; heat-2d, 1 thread: 32x512 0.89 s, 32x1024 0.90, 64x256 0.83 (loaded
+                  machine) */
+    LEAST_STEPS  = 4,    /* of time */
     MOST_STEPS   = 2048, /* of time, with one axis */
-    MANY_STEPS   = 64,   /* with more: what is left of memory traffic no longer shows */
+    MANY_STEPS   = 64,   /* with more; longer ones were not measured */
     TILES_EACH   = 2,    /* tiles of a wavefront for each thread, to share the work evenly */
     COLUMN       = 32,   /* rows of a column */
     FEW          = 16,   /* values of a loop that is not tiled: the channels of an image */
     MOST_TILED   = 2,    /* loops of a stage */
-    TILE_ROWS    = 32,   /* of an overlapped tile */
+    TILE_ROWS    = 32,   /* of an overlapped tile; this and the next two are not tuned */
     TILE_COLUMNS = 256,
     TILE_RUN     = 4096, /* of a tile of one dimension */
     DEFAULT_L1   = 32 << 10,

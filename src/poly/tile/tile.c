@@ -8,6 +8,9 @@
 #include "poly/tile/prove.h"
 #include "poly/tile/skew.h"
 
+#include <isl/ast_build.h>
+#include <isl/printer.h>
+
 static const char *const shape_names[] = {
     [SHAPE_AUTO]          = "auto",
     [SHAPE_NONE]          = "none",
@@ -66,43 +69,83 @@ static const Shape shapes[] = {
 /* What auto tries, the first that fits. */
 static const TileShape preferred[] = { SHAPE_DIAMOND, SHAPE_PARALLELOGRAM, SHAPE_SCALENE, SHAPE_NONE };
 
-static Tiled *attempt(Scop *s, const TileOptions *options, TileShape shape)
+/* isl's operations that auto spends on one shape and its proof at most, and on its loops, for each statement and one
+ * more: the loops of fdtd-2d, with 4 statements, take between 200000 and 400000. What is harder is left as it is. */
+enum { MOST_SPENT = 4000000, SHARE = 4, LOOPS_EACH = 80000 };
+
+/* Can isl make loops of it? The loops themselves are made by whoever asked for the program. */
+static bool has_loops(const Tiled *t)
+{
+    isl_ctx_reset_operations(t->scop->isl);
+    isl_ctx_set_max_operations(t->scop->isl, LOOPS_EACH * (t->scop->statements.count + 1));
+    isl_ast_build *build = isl_ast_build_from_context(isl_set_copy(t->scop->context));
+    isl_ast_node  *loops = isl_ast_build_node_from_schedule(build, isl_schedule_copy(t->schedule));
+    isl_ast_build_free(build);
+    isl_ast_node_free(loops);
+    return loops != NULL;
+}
+
+/* A proved program of that shape, or NULL and why. */
+static Tiled *attempt(Scop *s, const TileOptions *options, TileShape shape, const char **why)
 {
     Tiled *t         = ARENA_NEW(s->arena, Tiled);
     *t               = (Tiled){ .scop = s, .options = *options };
     t->options.shape = shape;
-    if (shapes[shape].make && shapes[shape].make(t))
+    *why             = shapes[shape].make(t) ? NULL : shapes[shape].unfit;
+    if (!*why && isl_ctx_last_error(s->isl) == isl_error_none) {
+        const char *wrong = tile_prove(t);
+        if (wrong)
+            *why = arena_printf(s->arena, "the tiled program is not proved: %s", wrong);
+    }
+    if (!*why && options->shape == SHAPE_AUTO && shape != SHAPE_NONE && !has_loops(t))
+        *why = "isl makes no loops of it";
+    if (!*why && isl_ctx_last_error(s->isl) == isl_error_none)
         return t;
     tile_free(t);
     return NULL;
 }
 
+/* The first preferred shape that fits within its share of the quota. */
+static Tiled *automatic(Scop *s, const TileOptions *options, const char **why)
+{
+    unsigned long quota = isl_ctx_get_max_operations(s->isl);
+    unsigned long share = quota && quota / SHARE < MOST_SPENT ? quota / SHARE : MOST_SPENT;
+    Tiled        *t     = NULL;
+    Text          tried;
+    text_init(&tried, s->arena);
+    for (size_t i = 0; !t && i < sizeof preferred / sizeof *preferred; i++) {
+        bool        last = preferred[i] == SHAPE_NONE;
+        const char *name = tile_shape_name(preferred[i]);
+        isl_ctx_reset_error(s->isl);
+        isl_ctx_reset_operations(s->isl);
+        isl_ctx_set_max_operations(s->isl, last ? quota : share);
+        t = attempt(s, options, preferred[i], why);
+        if (isl_ctx_last_error(s->isl) == isl_error_quota) {
+            *why = "its share of the quota is used up";
+            i += preferred[i] == SHAPE_DIAMOND; /* parallelograms are as hard */
+        }
+        if (!t)
+            text_printf(&tried, "%s%s: %s", tried.count ? "; " : "", name, *why);
+    }
+    isl_ctx_set_max_operations(s->isl, quota);
+    if (t)
+        t->reason = tried.count ? text_string(&tried) : "the first of the preferred shapes fits";
+    return t;
+}
+
 Tiled *tile_new(Scop *s, const TileOptions *options)
 {
-    kn_context *cx = s->arena->cx;
     Loc         at = region_loc(s->region, s->region->body->place);
-    Tiled      *t  = NULL;
-    if (options->shape == SHAPE_AUTO) {
-        for (size_t i = 0; !t && i < sizeof preferred / sizeof *preferred; i++)
-            t = attempt(s, options, preferred[i]);
-    } else {
-        t = attempt(s, options, options->shape);
-    }
-    if (isl_ctx_last_error(s->isl) != isl_error_none) {
+    const char *why;
+    Tiled *t = options->shape == SHAPE_AUTO ? automatic(s, options, &why) : attempt(s, options, options->shape, &why);
+    if (t)
+        return t;
+    if (isl_ctx_last_error(s->isl) != isl_error_none)
         scop_isl_failed(s);
-    } else if (!t) {
-        diag_error(cx, at, "--shape auto", "%s tiles do not fit: %s", tile_shape_name(options->shape),
-                   shapes[options->shape].unfit);
-    } else {
-        const char *wrong = tile_prove(t);
-        if (!wrong)
-            return t;
-        if (isl_ctx_last_error(s->isl) != isl_error_none)
-            scop_isl_failed(s);
-        else
-            diag_error_as(cx, ERROR_INTERNAL, at, "--shape none", "the tiled program is not proved: %s", wrong);
-    }
-    tile_free(t);
+    else if (why == shapes[options->shape].unfit)
+        diag_error(s->arena->cx, at, "--shape auto", "%s tiles do not fit: %s", tile_shape_name(options->shape), why);
+    else
+        diag_error_as(s->arena->cx, ERROR_INTERNAL, at, "--shape none", "%s", why);
     return NULL;
 }
 
@@ -118,10 +161,45 @@ void tile_free(Tiled *t)
     *t = (Tiled){ 0 };
 }
 
+/* Bytes of a scratch. */
+static int64_t scratch_bytes(const Scratch *s)
+{
+    int64_t n = type_bits(s->array->type) / 8;
+    for (int d = 0; d < s->rank; d++)
+        n *= s->size[d];
+    return n;
+}
+
+static void explain_tree(Text *out, const char *title, isl_schedule *schedule)
+{
+    isl_printer *p = isl_printer_to_str(isl_schedule_get_ctx(schedule));
+    p              = isl_printer_set_yaml_style(p, ISL_YAML_STYLE_BLOCK);
+    p              = isl_printer_print_schedule(p, schedule);
+    char *tree     = isl_printer_get_str(p);
+    isl_printer_free(p);
+    text_printf(out, "%s:\n%s\n", title, tree ? tree : "");
+    free(tree);
+}
+
 void tile_explain(Text *out, const Tiled *t)
 {
-    text_printf(out, "shape: %s\n", tile_shape_name(t->options.shape));
-    char *tree = isl_schedule_to_str(t->schedule);
-    text_printf(out, "schedule: %s\n", tree ? tree : "");
-    free(tree);
+    text_printf(out, "shape: %s%s%s\n", tile_shape_name(t->options.shape), t->reason ? " because " : "",
+                t->reason ? t->reason : "");
+    text_add(out, "sizes:");
+    for (int i = 0; i < t->options.size_count; i++)
+        text_printf(out, " %d", t->options.sizes[i]);
+    text_add(out, t->options.size_count ? "\n" : " whole\n");
+    int64_t sum = 0;
+    for (size_t i = 0; i < t->scratch.count; i++) {
+        const Scratch *s = t->scratch.at[i];
+        text_printf(out, "scratch %s:", s->array->name);
+        for (int d = 0; d < s->rank; d++)
+            text_printf(out, "%s%lld", d ? " x " : " ", (long long)s->size[d]);
+        text_printf(out, ", %lld bytes\n", (long long)scratch_bytes(s));
+        sum += scratch_bytes(s);
+    }
+    if (sum)
+        text_printf(out, "scratch of a tile: %lld bytes\n", (long long)sum);
+    explain_tree(out, "before", t->scop->schedule);
+    explain_tree(out, "after", t->schedule);
 }

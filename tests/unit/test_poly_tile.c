@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/* Tiles: shapes and the scratch of a tile, programs that are refused, and a proof that fails when it should. */
+#include "check.h"
+
+#include "poly/emit/emit.h"
+#include "poly/model/model.h"
+#include "poly/source/source.h"
+#include "poly/tile/prove.h"
+#include "poly/tile/tile.h"
+
+#include <isl/schedule_node.h>
+#include <string.h>
+
+typedef struct Case {
+    const char *text;
+    TileShape   shape;
+    int         sizes[3];
+    const char *expected; /* parts divided by |, each in what is said below; "!": it is refused, with the parts */
+} Case;
+
+typedef struct Job {
+    kn_context *cx;
+    const Case *row;
+    void (*with)(Tiled *t);
+    const char *said; /* the shape, scratch as name[sizes], the C text; or messages */
+} Job;
+
+static const char *messages(kn_context *cx)
+{
+    Text t;
+    text_init(&t, &cx->arena);
+    for (size_t i = 0; i < cx->diags.count; i++)
+        text_printf(&t, "%s\n", cx->diags.at[i].message);
+    return t.count ? text_string(&t) : "";
+}
+
+static const char *said_of(Tiled *t)
+{
+    Text text;
+    text_init(&text, t->scop->arena);
+    text_printf(&text, "%s\n", tile_shape_name(t->options.shape));
+    for (size_t i = 0; i < t->scratch.count; i++) {
+        text_printf(&text, "%s[", t->scratch.at[i]->array->name);
+        for (int d = 0; d < t->scratch.at[i]->rank; d++)
+            text_printf(&text, "%s%d", d ? "x" : "", (int)t->scratch.at[i]->size[d]);
+        text_add(&text, "]\n");
+    }
+    const char *c = emit_c(t);
+    text_add(&text, c ? c : "no text");
+    return text_string(&text);
+}
+
+static void run(void *arg)
+{
+    Job        *job  = arg;
+    Arena      *a    = &job->cx->arena;
+    Regions     all  = { 0 };
+    const char *full = arena_printf(a, "float f(int) __attribute__((const));\n%s", job->row->text);
+    Source      src  = { "a.c", full, strlen(full) };
+    if (!source_regions(job->cx, a, &src, full, NULL, &all)) {
+        job->said = messages(job->cx);
+        return;
+    }
+    isl_ctx    *isl     = scop_isl(100000000);
+    Scop       *scop    = scop_new(a, isl, all.items.at[0]);
+    TileOptions options = { .shape = job->row->shape, .threads = 2 };
+    for (int i = 0; i < 3 && job->row->sizes[i]; i++)
+        options.sizes[options.size_count++] = job->row->sizes[i];
+    Tiled *tiled = scop ? tile_new(scop, &options) : NULL;
+    if (tiled && job->with)
+        job->with(tiled);
+    job->said = tiled ? said_of(tiled) : messages(job->cx);
+    tile_free(tiled);
+    scop_free(scop);
+    isl_ctx_free(isl);
+}
+
+#define SCOP(declarations, body) "void g(" declarations ") {\n#pragma scop\n" body "\n#pragma endscop\n}\n"
+
+#define THREE_STAGES                                                                                                   \
+    SCOP("int N, float C[restrict N]", "float A[N], B[N];"                                                             \
+                                       "for (int i = 1; i < N; i++) A[i] = f(i);"                                      \
+                                       "for (int i = 2; i < N - 1; i++) B[i] = 0.25f * (A[i-1] + 2 * A[i] + A[i+1]);"  \
+                                       "for (int i = 4; i < N - 3; i++) C[i] = 0.25f * (B[i-2] + 2 * B[i] + B[i+2]);")
+#define HEAT                                                                                                           \
+    SCOP("int N, int T, float A[2][N]", "for (int t = 0; t < T; t++) for (int i = 1; i < N - 1; i++)"                  \
+                                        " A[(t+1)%2][i] = 0.25f * (A[t%2][i+1] + 2 * A[t%2][i] + A[t%2][i-1]);")
+#define EACH(stage) "for (int y = 0; y < 1024; y++) for (int x = 0; x < 1024; x++) " stage
+/* One level of an interpolation pyramid: i from Ux along x, Ux from the next level's i along y. */
+#define LEVEL(n, next)                                                                                                 \
+    "for (int y = 0; y < (1024 >> " #n "); y++) for (int x = 0; x < (512 >> " #n "); x++)"                             \
+    " U" #n "[y][x] = i" #next "[y / 2][x] + i" #next "[(y + 1) / 2][x];"                                              \
+    "for (int y = 0; y < (1024 >> " #n "); y++) for (int x = 0; x < (1024 >> " #n "); x++)"                            \
+    " i" #n "[y][x] = U" #n "[y][x / 2] + U" #n "[y][(x + 1) / 2];"
+
+/* clang-format off */
+static const Case cases[] = {
+    /* Figure 13 of Zhao and Cohen 2019, and 14 with the two guards that it lacks */
+    { THREE_STAGES, SHAPE_SCALENE, { 32 }, "scalene|A[38]|B[36]|i_first = KN_MAX(1, 32 * c0 - 3)|i_last = KN_MIN(N_ - 1, 32 * c0 + 34)|KN_MAX(2, 32 * c0 - 2)|KN_MIN(N_ - 2, 32 * c0 + 33)|KN_MAX(4, 32 * c0)|KN_MIN(N_ - 4, 32 * c0 + 31)" },
+    { THREE_STAGES, SHAPE_RECTANGLE, { 32 }, "rectangle|A[38]|B[36]|i_first = KN_MAX(1, 32 * c0 - 6)|i_last = KN_MIN(N_ - 1, 32 * c0 + 31)|if (i >= 3 && i + 4 >= 32 * c0)|if (i >= 7 && i >= 32 * c0)" },
+    /* Table 7: unsharp mask, tiles of 8 x 512 */
+    { SCOP("float in[1028][1028], float out[1024][1028]", "float bx[1024][1028], by[1024][1028];"
+      "for (int y = 0; y < 1024; y++) for (int x = 0; x < 1028; x++) bx[y][x] = in[y][x] + in[y+1][x] + in[y+2][x] + in[y+3][x] + in[y+4][x];"
+      "for (int y = 0; y < 1024; y++) for (int x = 0; x < 1024; x++) by[y][x] = bx[y][x] + bx[y][x+1] + bx[y][x+2] + bx[y][x+3] + bx[y][x+4];"
+      EACH("out[y][x] = by[y][x] - in[y+2][x+2];")), SHAPE_SCALENE, { 8, 512 }, "bx[8x516]|by[8x512]" },
+    /* Table 5: multiscale interpolation, tiles of 32 x 128; the paper has 33x66, 18x66, 18x35, 11x35, 11x20, 7x20, 7x10 */
+    { SCOP("float i4[65][65], float i0[1024][1024]", "float i1[513][513], i2[257][257], i3[129][129], U0[1024][513], U1[513][257], U2[257][129], U3[129][65];"
+      LEVEL(3, 4) LEVEL(2, 3) LEVEL(1, 2) LEVEL(0, 1)), SHAPE_SCALENE, { 32, 128 }, "U0[32x65]|i1[17x65]|U1[17x33]|i2[9x33]|U2[9x17]|i3[5x17]|U3[5x9]" },
+    { HEAT, SHAPE_DIAMOND, { 16 }, "diamond|parallel for|omp simd" },
+    { HEAT, SHAPE_AUTO, { 0 }, "diamond" },
+    { HEAT, SHAPE_SCALENE, { 16 }, "!scalene tiles do not fit" },
+    { THREE_STAGES, SHAPE_DIAMOND, { 16 }, "!diamond tiles do not fit" },
+    { SCOP("int n, int A[n]", "for (int i = 0; i < n; i++) A[i * i] = 0;"), SHAPE_NONE, { 0 }, "!not affine|`i * i`|product" },
+    { SCOP("int n, int A[n]", "for (int i = -n; i < n; i++) A[i % 3] = 0;"), SHAPE_NONE, { 0 }, "!not affine|negative" },
+    { SCOP("int n, int A[n]", "for (int i = 0; i < n; i++) A[i % 3] = 0;"), SHAPE_NONE, { 0 }, "none|A[i % 3] = 0" },
+    { SCOP("unsigned n, int A[n]", "for (unsigned i = 0; i < n; i++) A[i - 1] = 0;"), SHAPE_NONE, { 0 }, "!may wrap" },
+    { SCOP("int n, int A[n], int k[n]", "for (int i = 0; i < n; i++) if (k[i]) A[i] = 0;"), SHAPE_NONE, { 0 }, "!the condition is not affine" },
+    { SCOP("int n, float A[restrict n], float B[restrict n]", "for (int i = 0; i < n; i++) { float s = A[i]; s = s * s; B[i] = s; }"), SHAPE_NONE, { 0 }, "parallel for private(s)" },
+    { SCOP("int n, float A[restrict n], float B[restrict n]", "float s = 0; for (int i = 0; i < n; i++) { s = s + A[i]; B[i] = s; }"), SHAPE_NONE, { 0 }, "none|s = s + A[i]" },
+};
+/* clang-format on */
+
+static void check_cases(kn_context *cx)
+{
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Job job = { .cx = cx, .row = &cases[i], .said = "nothing" };
+        context_begin(cx);
+        context_call(cx, run, &job);
+        bool  refused = cases[i].expected[0] == '!';
+        char *parts   = arena_strdup(&cx->arena, cases[i].expected + refused), *rest;
+        CHECK(refused == (cx->error_count > 0), "case %zu: %s", i, job.said);
+        for (char *part = strtok_r(parts, "|", &rest); part; part = strtok_r(NULL, "|", &rest))
+            CHECK(strstr(job.said, part), "case %zu: `%s` is not in:\n%s", i, part, job.said);
+    }
+}
+
+/* ---- The proof fails where the program is wrong ---- */
+
+static const char *proved;
+
+/* The loop over time marked parallel. */
+static void mark_time(Tiled *t)
+{
+    isl_schedule_node *node = isl_schedule_node_child(isl_schedule_get_root(t->schedule), 0);
+    node                    = isl_schedule_node_insert_mark(node, isl_id_alloc(t->scop->isl, MARK_PARALLEL, NULL));
+    isl_schedule_free(t->schedule);
+    t->schedule = isl_schedule_node_get_schedule(node);
+    isl_schedule_node_free(node);
+    proved = tile_prove(t);
+}
+
+/* The consumer before its producer. */
+static void swap_stages(Tiled *t)
+{
+    isl_schedule *all = NULL;
+    for (size_t i = t->scop->statements.count; i-- > 0;) {
+        isl_union_set *one  = isl_union_set_from_set(isl_set_copy(t->scop->statements.at[i].domain));
+        isl_schedule  *part = isl_schedule_intersect_domain(isl_schedule_copy(t->scop->schedule), one);
+        all                 = all ? isl_schedule_sequence(all, part) : part;
+    }
+    isl_schedule_free(t->schedule);
+    t->schedule = all;
+    proved      = tile_prove(t);
+}
+
+/* A tile computes one element less of the first stage than it needs. */
+static void shrink_stage(Tiled *t)
+{
+    TiledStatement *x    = &t->statements.at[0];
+    isl_set        *less = isl_set_read_from_str(t->scop->isl, "{ X0[o, i] : i <= 32o + 33 }");
+    x->executes          = isl_map_intersect_domain(x->executes, isl_set_copy(less));
+    isl_union_set *all   = isl_schedule_get_domain(t->schedule);
+    isl_union_set *gone =
+        isl_union_set_from_set(isl_set_subtract(isl_set_universe(isl_set_get_space(less)), isl_set_copy(less)));
+    t->schedule = isl_schedule_intersect_domain(t->schedule, isl_union_set_subtract(all, gone));
+    isl_set_free(less);
+    proved = tile_prove(t);
+}
+
+static void check_proof(kn_context *cx, const Case *row, void (*with)(Tiled *t), const char *wrong)
+{
+    Job job = { .cx = cx, .row = row, .with = with, .said = "nothing" };
+    proved  = "not asked";
+    context_begin(cx);
+    context_call(cx, run, &job);
+    CHECK(proved && !strcmp(proved, wrong), "the proof says: %s", proved ? proved : "right");
+}
+
+int main(void)
+{
+    kn_context *cx     = kn_context_new(NULL);
+    const Case  heat   = { .text = HEAT, .shape = SHAPE_NONE };
+    const Case  stages = { .text = THREE_STAGES, .shape = SHAPE_NONE };
+    const Case  tiles  = { .text = THREE_STAGES, .shape = SHAPE_SCALENE, .sizes = { 32 } };
+    check_cases(cx);
+    check_proof(cx, &heat, mark_time, "a loop is marked parallel and carries a dependence");
+    check_proof(cx, &stages, swap_stages, "statements run in another order than a dependence between them");
+    check_proof(cx, &tiles, shrink_stage, "a tile reads what it has not set");
+    kn_context_free(cx);
+    return check_done();
+}
