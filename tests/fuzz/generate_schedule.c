@@ -289,6 +289,19 @@ static const Draft *some_reader(Scheduler *s, const Draft *f)
     return found;
 }
 
+/* What the copy reads is loaded ahead, in the loop that it is computed in. */
+static void load_ahead(Scheduler *s, Draft *f, const Chain *place)
+{
+    const Link *at = &place->at[place->count - 1];
+    if (at->loop->is_vector || at->loop->is_thread || (at->loop->is_block && !chance(&s->g, CARELESS)))
+        return;
+    speak_of(s, at->def->name, at->def->index);
+    directive(s, "prefetch");
+    emit(&s->g, "%s, %s, 1)", f->func->name, at->loop->name);
+    end_chain(s);
+    f->is_prefetched = true;
+}
+
 /* f.stage(reader): placed in the loops of the reader, with loops of its own, around which f is then placed. */
 static void copy_for_reader(Scheduler *s, Draft *f)
 {
@@ -308,6 +321,8 @@ static void copy_for_reader(Scheduler *s, Draft *f)
     copy.place       = copy.readers;
     copy.place.count = place_in(s, &copy, &copy.readers);
     end_chain(s);
+    if (s->gpu && copy.place.count && chance(&s->g, 60))
+        load_ahead(s, f, &copy.place);
     s->around = &copy.place;
     schedule_loops(s, f->copy);
     find_readers(s, f, reader);
@@ -382,7 +397,7 @@ static void schedule_function(Scheduler *s, Draft *f)
     find_readers(s, f, NULL);
     if (!f->is_read && !f->is_output)
         return;
-    if (!f->is_output && !f->is_prefetched && rarely(s))
+    if (!f->is_output && !f->is_prefetched && (rarely(s) || (s->gpu && chance(&s->g, 15))))
         copy_for_reader(s, f);
     if (f->func->kind == FUNC_INPUT)
         return;

@@ -4,9 +4,10 @@
  * Takes   kernels whose threads have unrolled or vectorized loops along rows.
  * Gives   the code of interior blocks (or of all, where there is no other) twice: for ports whose rows begin at
  * multiples of as many elements as such a loop has iterations, and as it was. In the first a stride is a multiple by
- * its form, and so is the distance from the first column of an input to that of the output. From that a backend sees
- * that addresses are aligned, and joins accesses. Holds   element 0 of a buffer on a device lies at a multiple of 16
- * bytes (runtime/device.h). The conditions are the same for all blocks. */
+ * its form, and so is the distance from the first column of an input to that of the output, or the first column itself
+ * where the input is read along another variable. Where pieces are shifted inward first columns and the length of a row
+ * are multiples. From that a backend sees that addresses are aligned, and joins accesses. Holds   element 0 of a buffer
+ * on a device lies at a multiple of 16 bytes (runtime/device.h). The conditions are the same for all blocks. */
 #include "ir/kernel.h"
 #include "lower/bounds/index_expr.h"
 #include "lower/passes/pass_tools.h"
@@ -15,18 +16,26 @@ enum { MOST_NAMES = 1024, MOST_PORTS = 64, MOST_BYTES = 16 };
 
 typedef struct WidePass {
     Lower        *lw;
-    const char   *names[MOST_NAMES]; /* lets around */
+    const char   *names[MOST_NAMES]; /* lets around, */
     const Expr   *values[MOST_NAMES];
-    int           name_count;
-    const char   *loops[MOST_NAMES]; /* unrolled and vectorized loops around, */
+    int           name_count, host_count; /* and how many of them are the host's */
+    const char   *loops[MOST_NAMES];      /* unrolled and vectorized loops around, */
     int64_t       extents[MOST_NAMES];
     int           loop_count;
     int64_t       width;             /* the most elements side by side */
     const Buffer *ports[MOST_PORTS]; /* that the kernel touches */
     int           port_count;
     const Buffer *written;
-    Map           seen; /* expressions */
+    const char   *first, *extent;    /* along its rows: its first column, and how many there are */
+    bool          to_end;            /* where it is written depends on the extent: pieces are shifted inward */
+    bool          along[MOST_PORTS]; /* columns of a port are read that depend on the first one of `written` */
+    Map           seen;              /* expressions */
 } WidePass;
+
+static const char *port_name(WidePass *p, const Buffer *b, const char *what, int dim)
+{
+    return intern(p->lw->cx, arena_printf(p->lw->arena, "%s.%s.%d", b->name, what, dim));
+}
 
 /* ---- Looking ---------------------------------------------------------------------------------------- */
 
@@ -39,6 +48,26 @@ static void note_port(WidePass *p, const Buffer *b)
         p->ports[p->port_count++] = b;
 }
 
+typedef struct Mention {
+    const char *name;
+    bool        found;
+} Mention;
+
+static void find_mention(const Expr *e, void *user)
+{
+    Mention *m = user;
+    m->found |= e->op == EX_VAR && e->u.name == m->name;
+}
+
+/* Does the index depend on the name, directly or through lets? */
+static bool mentions(WidePass *p, const Expr *index, const char *name)
+{
+    Mention m = { name, false };
+    expr_visit(p->lw->exprs, expr_substitute(p->lw->exprs, index, p->name_count, p->names, p->values), find_mention,
+               &m);
+    return m.found;
+}
+
 static void find_ports(void *user, const Expr *e)
 {
     WidePass *p = user;
@@ -47,6 +76,9 @@ static void find_ports(void *user, const Expr *e)
     map_set(&p->seen, e, e);
     if (e->op == EX_LOAD)
         note_port(p, e->u.buffer);
+    for (int i = 0; e->op == EX_LOAD && p->first && i < p->port_count; i++)
+        if (p->ports[i] == e->u.buffer)
+            p->along[i] |= mentions(p, e->args[0], p->first);
     for (uint32_t i = 0; i < e->count; i++)
         find_ports(p, e->args[i]);
 }
@@ -72,6 +104,7 @@ static void note_store(WidePass *p, const Place *place)
     if (place->buffer->kind != BUFFER_OUTPUT || place->buffer->dense < 0)
         return;
     p->written = p->written ? p->written : place->buffer;
+    p->to_end |= p->extent && p->written == place->buffer && mentions(p, place->index, p->extent);
     for (int i = 0; i < p->loop_count; i++) {
         int64_t width = p->extents[i] & -p->extents[i];
         while (width * size > MOST_BYTES)
@@ -81,6 +114,15 @@ static void note_store(WidePass *p, const Place *place)
     }
 }
 
+static void push_let(WidePass *p, const Stmt *s)
+{
+    if (p->name_count == MOST_NAMES)
+        return;
+    p->values[p->name_count] = expr_substitute(p->lw->exprs, s->let.value, p->name_count, p->names, p->values);
+    p->names[p->name_count]  = s->let.name;
+    p->name_count++;
+}
+
 static void look(void *user, const Stmt *s)
 {
     WidePass *p     = user;
@@ -88,11 +130,8 @@ static void look(void *user, const Stmt *s)
     stmt_children(s, find_ports, NULL, p);
     for (int i = 0; s->kind == STMT_STORE && i < s->store.count; i++)
         note_store(p, &s->store.places[i]);
-    if (s->kind == STMT_LET && names < MOST_NAMES) {
-        p->values[names] = expr_substitute(p->lw->exprs, s->let.value, names, p->names, p->values);
-        p->names[names]  = s->let.name;
-        p->name_count++;
-    }
+    if (s->kind == STMT_LET)
+        push_let(p, s);
     if (s->kind == STMT_FOR && (s->loop.kind == LOOP_UNROLL || s->loop.kind == LOOP_VECTOR) && loops < MOST_NAMES &&
         expr_is_int(s->loop.extent, &p->extents[loops]))
         p->loops[p->loop_count++] = s->loop.name;
@@ -117,11 +156,6 @@ typedef struct Aligned {
     const Expr *parts[MOST_PORTS * KN_MAX_RANK];
 } Aligned;
 
-static const char *port_name(WidePass *p, const Buffer *b, const char *what, int dim)
-{
-    return intern(p->lw->cx, arena_printf(p->lw->arena, "%s.%s.%d", b->name, what, dim));
-}
-
 /* `whole` must be a multiple of the width. In place of `name` stands (whole / width) * width from now on or, with a
  * `rest`, rest - (whole / width) * width. */
 static void assume(Aligned *a, const char *name, const Expr *whole, const Expr *rest)
@@ -142,29 +176,44 @@ static void assume(Aligned *a, const char *name, const Expr *whole, const Expr *
 
 static const Stmt *widen(WidePass *p, const Stmt *s)
 {
-    Lower  *lw = p->lw;
-    Aligned a  = { .p = p };
-    p->width = p->name_count = p->loop_count = p->port_count = 0;
-    p->written                                               = NULL;
+    Lower      *lw   = p->lw;
+    const Stmt *open = s;
+    Aligned     a    = { .p = p };
+    p->width = p->loop_count = p->port_count = 0;
+    p->name_count                            = p->host_count;
+    p->written                               = NULL;
+    p->first = p->extent = NULL;
+    p->to_end            = false;
     map_init(&p->seen, lw->arena);
     look(p, s);
     if (p->width < 2 || !p->written)
         return s;
-    const Expr *first = x_var(lw, port_name(p, p->written, "min", p->written->dense));
+    p->first  = port_name(p, p->written, "min", p->written->dense);
+    p->extent = port_name(p, p->written, "extent", p->written->dense);
+    for (int i = 0; i < p->port_count; i++)
+        p->along[i] = false;
+    map_init(&p->seen, lw->arena);
+    look(p, s);
+    const Expr *first = x_var(lw, p->first);
     for (int i = 0; i < p->port_count; i++) {
         const Buffer *b = p->ports[i];
         for (int d = 0; d < b->rank; d++)
             if (d != b->dense) {
                 const char *stride = port_name(p, b, "stride", d);
                 assume(&a, stride, expr_var(lw->exprs, KN_I64, stride), NULL);
-            } else if (b != p->written) {
-                const char *min = port_name(p, b, "min", d);
-                assume(&a, min, x_sub(lw, first, x_var(lw, min)), first);
+            } else if (b != p->written || p->to_end) {
+                const char *min      = port_name(p, b, "min", d);
+                const bool  distance = p->along[i] && !p->to_end;
+                assume(&a, min, distance ? x_sub(lw, first, x_var(lw, min)) : x_var(lw, min), distance ? first : NULL);
             }
+    }
+    if (p->to_end) {
+        open = stmt_substitute(lw->exprs, lw->arena, s, p->host_count, p->names, p->values);
+        assume(&a, p->extent, x_var(lw, p->extent), NULL);
     }
     if (!a.condition)
         return s;
-    const Stmt *wide = stmt_substitute(lw->exprs, lw->arena, s, a.count, a.names, a.values);
+    const Stmt *wide = stmt_substitute(lw->exprs, lw->arena, open, a.count, a.names, a.values);
     for (int i = a.count; i-- > 0;)
         wide = stmt_let(lw->arena, a.lets[i], a.parts[i], wide);
     return stmt_if(lw->arena, a.condition, wide, s);
@@ -186,10 +235,18 @@ static const Stmt *widen_block(WidePass *p, const Stmt *s)
 
 static const Stmt *find_kernels(void *user, const Stmt *s)
 {
-    WidePass     *p = user;
-    const StmtMap m = { p->lw->arena, find_kernels, NULL, p };
-    if (s->kind != STMT_KERNEL)
-        return stmt_map(&m, s);
+    WidePass     *p     = user;
+    const int     names = p->host_count;
+    const StmtMap m     = { p->lw->arena, find_kernels, NULL, p };
+    if (s->kind != STMT_KERNEL) {
+        p->name_count = p->host_count;
+        if (s->kind == STMT_LET)
+            push_let(p, s);
+        p->host_count = p->name_count;
+        s             = stmt_map(&m, s);
+        p->host_count = names;
+        return s;
+    }
     Stmt *kernel        = ARENA_NEW(p->lw->arena, Stmt);
     *kernel             = *s;
     kernel->kernel.body = widen_block(p, s->kernel.body);
@@ -201,4 +258,78 @@ const Stmt *lower_wide(Lower *lw, const Stmt *s)
     WidePass *p = ARENA_NEW(lw->arena, WidePass);
     p->lw       = lw;
     return s ? find_kernels(p, s) : NULL;
+}
+
+/* ---- Multiples -------------------------------------------------------------------------------------- */
+
+/* Is it a multiple of n by its form? */
+static bool is_multiple(const Expr *e, int64_t n)
+{
+    int64_t value;
+    if (expr_is_int(e, &value))
+        return value % n == 0;
+    if (e->op == EX_ADD || e->op == EX_SUB || e->op == EX_MIN || e->op == EX_MAX)
+        return is_multiple(e->args[0], n) && is_multiple(e->args[1], n);
+    return e->op == EX_MUL && (is_multiple(e->args[0], n) || is_multiple(e->args[1], n));
+}
+
+/* e / n of such an expression. */
+static const Expr *quotient(Lower *lw, const Expr *e, int64_t n)
+{
+    int64_t value;
+    if (expr_is_int(e, &value))
+        return x_int(lw, value / n);
+    if (e->op != EX_MUL)
+        return x_op(lw, (ExprOp)e->op, quotient(lw, e->args[0], n), quotient(lw, e->args[1], n));
+    const int by = is_multiple(e->args[1], n) ? 1 : 0;
+    return x_op(lw, EX_MUL, e->args[!by], quotient(lw, e->args[by], n));
+}
+
+/* The most elements of which an i32 is a multiple, as wide accesses have them. */
+static int64_t multiple_of(const Expr *e)
+{
+    int64_t n = e->type == KN_I32 && e->op != EX_INT ? MOST_BYTES : 1;
+    while (n > 1 && !is_multiple(e, n))
+        n /= 2;
+    return n;
+}
+
+static const Expr *as_multiple_node(void *user, const Expr *e)
+{
+    Lower        *lw = user;
+    const int64_t n  = e->op == EX_MIN || e->op == EX_MAX ? multiple_of(e) : 1;
+    return n == 1 ? e : x_op(lw, EX_MUL, quotient(lw, e, n), x_int(lw, n));
+}
+
+static const Expr *as_multiple(void *user, const Expr *e)
+{
+    Lower *lw = user;
+    return expr_rewrite(lw->exprs, e, as_multiple_node, lw);
+}
+
+static const Stmt *multiples(void *user, const Stmt *s)
+{
+    Lower        *lw = user;
+    const StmtMap m  = { lw->arena, multiples, as_multiple, lw };
+    const int64_t n  = s->kind == STMT_LET ? multiple_of(s->let.value) : 1;
+    if (n == 1)
+        return stmt_map(&m, s);
+    const char *name  = intern(lw->cx, arena_printf(lw->arena, "%s/%d", s->let.name, (int)n));
+    const Expr *whole = x_op(lw, EX_MUL, x_var(lw, name), x_int(lw, n));
+    const Stmt *body  = stmt_substitute(lw->exprs, lw->arena, s->let.body, 1, &s->let.name, &whole);
+    return stmt_let(lw->arena, name, quotient(lw, s->let.value, n), multiples(lw, body));
+}
+
+static const Stmt *find_multiples(void *user, const Stmt *s)
+{
+    Lower        *lw = user;
+    const StmtMap m  = { lw->arena, s->kind == STMT_KERNEL ? multiples : find_multiples, NULL, lw };
+    return stmt_map(&m, s);
+}
+
+/* Coordinates that are multiples of a few elements, such as where the tile of a block begins, as products with that
+ * number: by the factors in its index a backend knows how an access is aligned. */
+const Stmt *lower_multiples(Lower *lw, const Stmt *s)
+{
+    return s ? find_multiples(lw, s) : NULL;
 }
