@@ -170,10 +170,11 @@ typedef struct kn_options {
     const char *scheduler; /* a name of kn_scheduler_get: the schedule is made, for the sizes of `estimate` or usual
                             * ones; "none": `schedule` says which, and without one it is the default; NULL: the same,
                             * but without a schedule it is "auto" that makes one */
-    const char *target; /* NULL or "host"; for kn_build and kn_show_code also other names of kn_target_name, separated
-                           by commas */
-    bool strict_float;  /* every float operation rounded as written, never contracted or reordered */
-    bool interpret;     /* do not compile: run the reference interpreter, which is always strict */
+    const char *target;    /* NULL or "host"; "cuda", "opencl", or such a device or else the host: "host-cuda",
+                            * "host-opencl"; for kn_build and kn_show_code also other names of kn_target_name, separated
+                            * by commas */
+    bool strict_float;     /* every float operation rounded as written, never contracted or reordered */
+    bool interpret;        /* do not compile: run the reference interpreter, which is always strict */
     const char
         *schedule; /* the schedule of that name; NULL: the last without a name, or the only one; "": the default */
     int  threads;  /* of parallel loops, the calling one included; 0: KN_NUM_THREADS of the environment, or as many as

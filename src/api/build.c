@@ -112,6 +112,8 @@ static bool make_header(BuildCall *b, Bytes *out)
     text_init(&targets, &b->arena);
     for (int i = 0; i < b->targets.count; i++)
         text_printf(&targets, "%s%s", i ? ", " : "", b->targets.at[i].name);
+    for (int i = 0; b->targets.host && i < b->targets.host->count; i++)
+        text_printf(&targets, "%s%s", i ? ", " : "; without a device ", b->targets.host->at[i].name);
     return header(b, text_string(&targets), false, out);
 }
 
@@ -258,7 +260,7 @@ static void check_params(Program *program)
     }
 }
 
-/* The plan's program under the names that its files have. NULL after diagnostics. */
+/* The plan's program under the names that its files have, with its half for the host alone. NULL after diagnostics. */
 static Program *built_program(BuildCall *b, const char *until)
 {
     Program *program = compile_program(b->plan, &b->options, &b->targets, until);
@@ -267,6 +269,11 @@ static Program *built_program(BuildCall *b, const char *until)
     program->name  = b->symbol;
     program->title = b->name;
     check_params(program);
+    if (b->targets.host && !until) {
+        if (!compile_host_half(b->p, &b->options, &b->targets, &b->arena, program))
+            return NULL;
+        check_params(program->host);
+    }
     return program;
 }
 
@@ -282,13 +289,21 @@ static bool prepare(BuildCall *b)
             b->targets.at[i] = target_ahead(&b->targets.at[i]);
     b->plan    = compile_plan(b->p, &b->options, &b->targets, &b->arena);
     b->program = b->plan ? built_program(b, NULL) : NULL;
-    return b->program && ahead_suits(b->p, b->program, &b->arena);
+    return b->program && ahead_suits(b->p, b->program, &b->arena) &&
+           (!b->program->host || ahead_suits(b->p, b->program->host, &b->arena));
 }
 
 /* The kernels of a program are emitted for the device that they are scheduled for. */
 static bool suits_target(BuildCall *b, const Product *product)
 {
     const DeviceKind device = emit_table[product->kind].of_device;
+    if (b->targets.host && emit_table[product->kind].with_device && product->kind != EMIT_OBJECT) {
+        diag_status(b->p->cx, KN_ERROR_ARGUMENT,
+                    "--emit %s is of one program, and an object for a device or else the host has two: add --target "
+                    "%s, or a target without a device",
+                    product->name, b->targets.at[0].name);
+        return false;
+    }
     if (!device || device == b->targets.at[0].device)
         return true;
     diag_status(b->p->cx, KN_ERROR_ARGUMENT, "--emit %s is of kernels, and the target %s has none of that kind: %s",

@@ -33,6 +33,18 @@ static bool gpu_stands_alone(kn_context *cx, const Targets *targets)
     return true;
 }
 
+/* A device or else the host: two halves, the device's being a target of its own. */
+static bool divide(kn_context *cx, const char *fallback, Targets *out)
+{
+    out->at[0]   = *target_of_device(out->at[0].device);
+    out->is_half = true;
+    out->host    = ARENA_NEW(&cx->call, Targets);
+    if (!targets_parse(cx, NULL, fallback, out->host))
+        return false;
+    out->host->is_half = true;
+    return true;
+}
+
 bool targets_parse(kn_context *cx, const char *text, const char *fallback, Targets *out)
 {
     *out = (Targets){ 0 };
@@ -50,7 +62,7 @@ bool targets_parse(kn_context *cx, const char *text, const char *fallback, Targe
         }
         out->at[out->count++] = *found;
         if (!at[n])
-            return gpu_stands_alone(cx, out);
+            return gpu_stands_alone(cx, out) && (!out->at[0].or_host || divide(cx, fallback, out));
         at += n + 1;
     }
 }
@@ -87,11 +99,31 @@ static void plan_by_scheduler(void *arg)
     make->plan               = schedule ? compile_schedule(make->p, schedule, make->targets, make->arena) : NULL;
 }
 
+/* Schedulers are for CPUs: of two halves they are for the host's. */
+static const char *asked_scheduler(const kn_options *options, const Targets *targets)
+{
+    return targets->is_half && targets->at[0].kind == TARGET_GPU ? NULL : options->scheduler;
+}
+
+/* The schedule of that name, or the last that fits; NULL: there is none. Of two halves one does not obey a schedule
+ * that is for the other. False after a diagnostic. */
+static bool choose_schedule(kn_pipeline *p, const char *name, const Targets *targets, const Schedule **out)
+{
+    if (!plan_choose(p, name, &targets->at[0], out))
+        return false;
+    const bool other = targets->is_half && *out && !plan_suits(*out, &targets->at[0]);
+    if (other && name && !plan_choose(p, NULL, &targets->at[0], out))
+        return false;
+    if (other && *out && !plan_suits(*out, &targets->at[0]))
+        *out = NULL;
+    return true;
+}
+
 /* The scheduler that was asked for; else the schedule that the program has; else `auto`, and where that comes to
  * nothing the default schedule. */
 Plan *compile_plan(kn_pipeline *p, const kn_options *options, const Targets *targets, Arena *arena)
 {
-    const char     *asked = options->scheduler;
+    const char     *asked = asked_scheduler(options, targets);
     MakePlan        make  = { .p       = p,
                               .targets = targets,
                               .arena   = arena,
@@ -104,11 +136,11 @@ Plan *compile_plan(kn_pipeline *p, const kn_options *options, const Targets *tar
         plan_by_scheduler(&make);
         return make.plan;
     }
-    if (!plan_choose(p, options->schedule, &targets->at[0], &schedule))
+    if (!choose_schedule(p, options->schedule, targets, &schedule))
         return NULL;
-    const bool cpu = targets->at[0].kind == TARGET_CPU; /* no scheduler is for GPUs */
-    if (cpu && !asked && !schedule && !options->schedule && context_attempt(p->cx, plan_by_scheduler, &make) &&
-        make.plan)
+    const bool cpu  = targets->at[0].kind == TARGET_CPU; /* no scheduler is for GPUs */
+    const bool none = options->schedule && !*options->schedule;
+    if (cpu && !asked && !schedule && !none && context_attempt(p->cx, plan_by_scheduler, &make) && make.plan)
         return make.plan;
     return compile_schedule(p, schedule, targets, arena);
 }
@@ -130,12 +162,27 @@ Program *compile_loops(Plan *plan, const kn_options *options, const Targets *tar
     return compile_program(plan, options, targets, lower_pass_lists[targets->at[0].passes].at[0].name);
 }
 
+bool compile_host_half(kn_pipeline *p, const kn_options *options, const Targets *targets, Arena *arena,
+                       Program *program)
+{
+    Plan    *plan = compile_plan(p, options, targets->host, arena);
+    Program *host = plan ? compile_program(plan, options, targets->host, NULL) : NULL;
+    if (!host)
+        return false;
+    host->name    = arena_printf(arena, "%s.host", program->name);
+    host->title   = program->title;
+    program->host = host;
+    return true;
+}
+
 static CodegenOptions codegen_options(const kn_options *options, const Targets *targets)
 {
-    return (CodegenOptions){ .targets      = targets->at,
-                             .target_count = targets->count,
-                             .check_access = options->check_access,
-                             .profile      = options->profile };
+    return (CodegenOptions){ .targets           = targets->at,
+                             .target_count      = targets->count,
+                             .check_access      = options->check_access,
+                             .profile           = options->profile,
+                             .host_targets      = targets->host ? targets->host->at : NULL,
+                             .host_target_count = targets->host ? targets->host->count : 0 };
 }
 
 /* The backend's reason as a diagnostic. It is copied and released first: adding a diagnostic may bail out. */
@@ -158,6 +205,8 @@ enum { BACKEND_STEPS = 200, BACKEND_BYTES = 1024 };
 
 static void spend_backend(const Program *program, const Targets *targets)
 {
+    if (program->host)
+        spend_backend(program->host, targets->host);
     kn_context    *cx = program->cx;
     const uint64_t nodes =
         program->body ? (uint64_t)stmt_size(program->exprs, program->body, INT64_MAX / BACKEND_BYTES / MOST_TARGETS) *
@@ -250,6 +299,10 @@ static void find_externs(Arena *keep, Arena *scratch, const Program *program, Co
 {
     Externs x = { .arena = keep, .seen = ARENA_ARRAY(scratch, bool, program->exprs->count) };
     externs_of_stmt(&x, program->body);
+    if (program->host) {
+        x.seen = ARENA_ARRAY(scratch, bool, program->host->exprs->count);
+        externs_of_stmt(&x, program->host->body);
+    }
     c->extern_count = (int)x.names.count;
     c->externs      = x.names.at;
     c->bound        = ARENA_ARRAY(keep, Extern, x.names.count);
@@ -297,9 +350,11 @@ void compile_module(kn_module *m, const Codegen *codegen, Emitted *held)
         return;
     Arena arena;
     scratch_begin(&arena, p->cx);
-    Plan          *plan    = compile_plan(p, &m->options, &targets, &arena);
-    const Program *program = plan ? compile_program(plan, &m->options, &targets, NULL) : NULL;
-    Bytes          object;
+    Plan    *plan    = compile_plan(p, &m->options, &targets, &arena);
+    Program *program = plan ? compile_program(plan, &m->options, &targets, NULL) : NULL;
+    Bytes    object;
+    if (program && targets.host && !compile_host_half(p, &m->options, &targets, &arena, program))
+        program = NULL;
     if (program) {
         find_externs(&p->arena, &arena, program, c);
         c->symbol      = arena_strdup(&p->arena, program->name);

@@ -10,10 +10,13 @@
 #include "lower/lower.h"
 
 /* The targets of an option's text. */
-typedef struct Targets {
-    Target at[MOST_TARGETS];
-    int    count;
-} Targets;
+typedef struct Targets Targets;
+struct Targets {
+    Target   at[MOST_TARGETS];
+    int      count;
+    bool     is_half; /* the schedule of another kind of target is not meant for this one */
+    Targets *host;    /* host-cuda: those of the code for the host alone, each a half; else NULL */
+};
 
 /* The targets named; NULL or "": the fallback's. false after a diagnostic that lists the names there are. */
 bool targets_parse(kn_context *cx, const char *text, const char *fallback, Targets *out);
@@ -24,6 +27,10 @@ Plan    *compile_schedule(kn_pipeline *p, const Schedule *schedule, const Target
 Plan    *compile_plan(kn_pipeline *p, const kn_options *options, const Targets *targets, Arena *arena);
 Program *compile_program(Plan *plan, const kn_options *options, const Targets *targets, const char *until);
 Program *compile_loops(Plan *plan, const kn_options *options, const Targets *targets); /* until the first pass */
+
+/* Of targets with a host: the other half of a program, for the host alone. False after diagnostics. */
+bool compile_host_half(kn_pipeline *p, const kn_options *options, const Targets *targets, Arena *arena,
+                       Program *program);
 
 /* The backend's answer, until it is released; a diagnostic if it has none. */
 bool compile_emit(const Codegen *codegen, const Program *program, const kn_options *options, const Targets *targets,

@@ -178,18 +178,11 @@ static void put_buffers(Key *k, const Program *p)
         put_record(k, &buffer_record, (const char *)p->buffers.at[i]);
 }
 
-static void put_options(Key *k, const CodegenOptions *o, const Codegen *codegen)
+static void put_targets(Key *k, const Target *targets, int count)
 {
-    put_text(k, KN_VERSION);
-    put(k, sizeof(kn_buffer)); /* code with another layout of the ports must not be loaded */
-    put_text(k, codegen->version);
-    put_text(k, codegen->host());
-    put(k, o->check_access);
-    put(k, o->profile);
-    put(k, o->fast);
-    put(k, (uint64_t)o->target_count);
-    for (int i = 0; i < o->target_count; i++) {
-        const Target *t = &o->targets[i];
+    put(k, (uint64_t)count);
+    for (int i = 0; i < count; i++) {
+        const Target *t = &targets[i];
         put_text(k, t->name);
         put(k, t->kind);
         put(k, t->device); /* its text follows from the program and the versions */
@@ -207,20 +200,42 @@ static void put_options(Key *k, const CodegenOptions *o, const Codegen *codegen)
     }
 }
 
+static void put_options(Key *k, const CodegenOptions *o, const Codegen *codegen)
+{
+    put_text(k, KN_VERSION);
+    put(k, sizeof(kn_buffer)); /* code with another layout of the ports must not be loaded */
+    put_text(k, codegen->version);
+    put_text(k, codegen->host());
+    put(k, o->check_access);
+    put(k, o->profile);
+    put(k, o->fast);
+    put_targets(k, o->targets, o->target_count);
+    put_targets(k, o->host_targets, o->host_target_count);
+}
+
+static void put_program(Key *k, Arena *arena, const Program *p)
+{
+    k->number = ARENA_ARRAY(arena, uint32_t, p->exprs->count);
+    k->count  = 0;
+    put_text(k, p->name);
+    put_text(k, p->title);
+    put(k, p->strict_float);
+    put(k, p->params.count);
+    for (size_t i = 0; i < p->params.count; i++) {
+        put_text(k, p->params.at[i]->name);
+        put(k, p->params.at[i]->type);
+    }
+    put_buffers(k, p);
+    put_stmt(k, p->body);
+}
+
 Bytes program_key(Arena *arena, const Program *p, const CodegenOptions *options, const Codegen *codegen)
 {
-    Key k = { .number = ARENA_ARRAY(arena, uint32_t, p->exprs->count) };
+    Key k = { 0 };
     text_init(&k.out, arena);
     put_options(&k, options, codegen);
-    put_text(&k, p->name);
-    put_text(&k, p->title);
-    put(&k, p->strict_float);
-    put(&k, p->params.count);
-    for (size_t i = 0; i < p->params.count; i++) {
-        put_text(&k, p->params.at[i]->name);
-        put(&k, p->params.at[i]->type);
-    }
-    put_buffers(&k, p);
-    put_stmt(&k, p->body);
+    put_program(&k, arena, p);
+    if (p->host)
+        put_program(&k, arena, p->host);
     return (Bytes){ text_string(&k.out), k.out.count };
 }

@@ -25,7 +25,7 @@ static const Known known[] = {
     ROW(kn_rt_parallel) ROW(kn_rt_stage) ROW(kn_rt_stage_query) ROW(kn_rt_lock) ROW(kn_rt_unlock)
     ROW(kn_rt_profile_enter) ROW(kn_rt_profile_leave)
     ROW(kn_rt_enter_device) ROW(kn_rt_device_enter) ROW(kn_rt_device_leave) ROW(kn_rt_device_alloc)
-    ROW(kn_rt_device_free) ROW(kn_rt_host_need) ROW(kn_rt_launch)
+    ROW(kn_rt_device_free) ROW(kn_rt_device_present) ROW(kn_rt_host_need) ROW(kn_rt_launch)
     ROW(memcpy) ROW(memmove) ROW(memset)
     BOTH(sqrt) BOTH(exp) BOTH(exp2) BOTH(log) BOTH(log2) BOTH(pow) BOTH(sin) BOTH(cos) BOTH(tan) BOTH(atan2)
     BOTH(tanh) BOTH(erf) BOTH(fma) BOTH(floor) BOTH(ceil) BOTH(trunc) BOTH(rint) BOTH(nearbyint) BOTH(roundeven)

@@ -61,7 +61,8 @@ const Option option_table[OPTION_COUNT] = {
                                "the machine: host, x86-64, x86-64-avx2, x86-64-avx512, aarch64-linux; of several the "
                                "best that the CPU has is "
                                "chosen when it runs. On x86-64 build takes all of that kind if not told. cuda, opencl: "
-                               "this machine and a GPU. What is run here is for host or a GPU" },
+                               "this machine and a GPU; host-cuda, host-opencl: the same, and without a GPU this "
+                               "machine alone, by its own schedule. What is run here is for host or a GPU" },
     [OPTION_SIZE]          = { "--size", 0, "[NAME=]WxHxC", IN(RUN) | IN(SHOW) | IN(SCHEDULE) | IN(BENCH),
                                "the size of an output" },
     [OPTION_ORIGIN]        = { "--origin", 0, "NAME=X,Y", IN(RUN) | IN(SHOW) | IN(SCHEDULE) | IN(BENCH),

@@ -34,7 +34,10 @@ typedef struct EmitFormat {
 extern const EmitFormat emit_table[EMIT_KIND_COUNT];
 EmitKind                device_format(DeviceKind device); /* what its kernels are emitted as */
 
-enum { MOST_TARGETS = 8 }; /* of one object */
+enum {
+    MOST_TARGETS = 8,
+    MOST_PARTS   = 2 * MOST_TARGETS
+}; /* of one object; its modules, with those for the host alone */
 
 typedef struct CodegenOptions {
     const Target *targets; /* more than one: one object with a variant for each, the last that the CPU can run is chosen
@@ -47,6 +50,10 @@ typedef struct CodegenOptions {
     /* Of a program with kernels: what was emitted for the device of targets[0], ended by NUL, to be part of the
      * object. */
     const char *device_code;
+    /* Of a program with another for the host alone: the targets of that one. */
+    const Target *host_targets;
+    int           host_target_count;
+    bool          is_part; /* the entry is called by another program of the object, and not from outside */
 } CodegenOptions;
 
 /* Bytes made by the backend; freed by its release(). */

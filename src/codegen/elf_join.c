@@ -269,9 +269,9 @@ static void release(Join *j)
 
 bool elf_join(const Emitted *objects, int count, Emitted *out)
 {
-    Part parts[MOST_TARGETS] = { 0 };
-    Join j                   = { .parts = parts, .count = count };
-    bool whole               = true;
+    Part parts[MOST_PARTS] = { 0 };
+    Join j                 = { .parts = parts, .count = count };
+    bool whole             = true;
     for (int k = 0; k < count; k++)
         whole = open_part(&parts[k], &objects[k]) && whole;
     if (whole)

@@ -36,7 +36,7 @@ static const bool stmt_allowed[PLACE_COUNT][STMT_COUNT] = {
     [PLACE_BLOCK]  = { [STMT_LET] = true, [STMT_FOR] = true, [STMT_BLOCK] = true, [STMT_IF] = true,
                        [STMT_PRODUCE] = true, [STMT_ALLOC] = true, [STMT_BARRIER] = true },
     [PLACE_THREAD] = { [STMT_LET] = true, [STMT_FOR] = true, [STMT_BLOCK] = true, [STMT_IF] = true,
-                       [STMT_PRODUCE] = true, [STMT_ALLOC] = true, [STMT_STORE] = true, [STMT_PREFETCH] = true },
+                       [STMT_PRODUCE] = true, [STMT_ALLOC] = true, [STMT_STORE] = true },
 };
 static const bool loop_allowed[PLACE_COUNT][LOOP_COUNT] = {
     [PLACE_HOST]   = { [LOOP_SERIAL] = true, [LOOP_PARALLEL] = true, [LOOP_VECTOR] = true, [LOOP_UNROLL] = true },

@@ -352,7 +352,8 @@ const Stmt *stmt_substitute(ExprPool *pool, Arena *a, const Stmt *s, int count, 
 typedef struct Kernel Kernel; /* ir/kernel.h */
 
 /* A compiled function before the backend. */
-typedef struct Program {
+typedef struct Program Program;
+struct Program {
     kn_context *cx;
     Arena      *arena;
     ExprPool   *exprs;
@@ -365,6 +366,7 @@ typedef struct Program {
     const Stmt *body;
     bool        strict_float;    /* no float operation is contracted or reordered */
     VEC(const Kernel *) kernels; /* of the body: program_find_kernels() */
-} Program;
+    Program *host;               /* the same pipeline for the host alone, where there is no device; NULL: none */
+};
 
 #endif

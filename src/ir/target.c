@@ -54,21 +54,25 @@ static const struct {
 /* clang-format off */
 const Target target_table[] = {
     /* name            kind        device         arch          host   features
-     *    vector bits of lowering, of bytes; vector, scalar registers; word bits; passes; LLVM's names */
+     *    vector bits of lowering, of bytes; vector, scalar registers; word bits; passes; or host; LLVM's names */
     { "host",          TARGET_CPU, DEVICE_NONE,   HOST_ARCH,    true,  0,
-          256, 128,    16, 16,   HOST_WORD_BITS, PASSES_CPU, NULL,      NULL,        NULL },
+          256, 128,    16, 16,   HOST_WORD_BITS, PASSES_CPU, false, NULL,      NULL,        NULL },
     { "x86-64",        TARGET_CPU, DEVICE_NONE,   ARCH_X86_64,  false, X86_V1,
-          128, 128,    16, 16,   64,             PASSES_CPU, LINUX_X86, "x86-64",    "" },
+          128, 128,    16, 16,   64,             PASSES_CPU, false, LINUX_X86, "x86-64",    "" },
     { "x86-64-avx2",   TARGET_CPU, DEVICE_NONE,   ARCH_X86_64,  false, X86_V3,
-          256, 256,    16, 16,   64,             PASSES_CPU, LINUX_X86, "x86-64-v3", "" },
+          256, 256,    16, 16,   64,             PASSES_CPU, false, LINUX_X86, "x86-64-v3", "" },
     { "x86-64-avx512", TARGET_CPU, DEVICE_NONE,   ARCH_X86_64,  false, X86_V4,
-          512, 512,    32, 16,   64,             PASSES_CPU, LINUX_X86, "x86-64-v4", "" },
+          512, 512,    32, 16,   64,             PASSES_CPU, false, LINUX_X86, "x86-64-v4", "" },
     { "aarch64-linux", TARGET_CPU, DEVICE_NONE,   ARCH_AARCH64, false, HAS(NEON),
-          128, 128,    32, 31,   64,             PASSES_CPU, LINUX_ARM, "generic",   "+neon" },
+          128, 128,    32, 31,   64,             PASSES_CPU, false, LINUX_ARM, "generic",   "+neon" },
     { "cuda",          TARGET_GPU, DEVICE_CUDA,   HOST_ARCH,    true,  0,
-          256, 128,    16, 16,   HOST_WORD_BITS, PASSES_GPU, NULL,      NULL,        NULL },
+          256, 128,    16, 16,   HOST_WORD_BITS, PASSES_GPU, false, NULL,      NULL,        NULL },
     { "opencl",        TARGET_GPU, DEVICE_OPENCL, HOST_ARCH,    true,  0,
-          256, 128,    16, 16,   HOST_WORD_BITS, PASSES_GPU, NULL,      NULL,        NULL },
+          256, 128,    16, 16,   HOST_WORD_BITS, PASSES_GPU, false, NULL,      NULL,        NULL },
+    { "host-cuda",     TARGET_GPU, DEVICE_CUDA,   HOST_ARCH,    true,  0,
+          256, 128,    16, 16,   HOST_WORD_BITS, PASSES_GPU, true,  NULL,      NULL,        NULL },
+    { "host-opencl",   TARGET_GPU, DEVICE_OPENCL, HOST_ARCH,    true,  0,
+          256, 128,    16, 16,   HOST_WORD_BITS, PASSES_GPU, true,  NULL,      NULL,        NULL },
 };
 /* clang-format on */
 const int target_count = sizeof target_table / sizeof *target_table;
@@ -79,6 +83,14 @@ const Target *target_find(const char *name)
         if (!name || !strcmp(target_table[i].name, name))
             return &target_table[i];
     return NULL;
+}
+
+const Target *target_of_device(DeviceKind device)
+{
+    int i = 0;
+    while (i < target_count && (target_table[i].device != device || target_table[i].or_host))
+        i++;
+    return i < target_count ? &target_table[i] : NULL;
 }
 
 Target target_complete(const Target *t, FeatureSet found)

@@ -60,6 +60,7 @@ typedef struct Target {
     int         vector_registers, scalar_registers;
     int         word_bits; /* of an address */
     PassListId  passes;
+    bool        or_host; /* code for the CPU alone is there, too, and runs where there is no such device */
     /* LLVM's words for it; NULL: of the machine that LLVM runs on. */
     const char *llvm_triple, *llvm_cpu, *llvm_features;
 } Target;
@@ -67,6 +68,9 @@ typedef struct Target {
 extern const Target target_table[];
 extern const int    target_count;
 const Target       *target_find(const char *name); /* NULL or "host": the first row */
+
+/* The row of a device alone. */
+const Target *target_of_device(DeviceKind device);
 
 static inline bool target_has(const Target *t, Feature f)
 {

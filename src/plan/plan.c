@@ -208,6 +208,11 @@ static bool fits(const Schedule *s, const Target *target)
     return !target || !strcmp(s->target, target->name) || (gpu && !strcmp(s->target, "gpu"));
 }
 
+bool plan_suits(const Schedule *s, const Target *target)
+{
+    return fits(s, target) && (s->target || is_of_kernels(s) == (target->kind == TARGET_GPU));
+}
+
 bool plan_choose(kn_pipeline *p, const char *name, const Target *target, const Schedule **out)
 {
     *out = NULL;
@@ -218,7 +223,10 @@ bool plan_choose(kn_pipeline *p, const char *name, const Target *target, const S
         const Schedule *s = p->schedules.at[i];
         if (s->name)
             vec_push(&p->cx->call, &known, s->name);
-        if (name ? s->name && !strcmp(s->name, name) : fits(s, target) && (!s->name || p->schedules.count == 1))
+        const bool kernels =
+            *out && target && target->kind == TARGET_CPU && is_of_kernels(s); /* one for CPUs is there */
+        if (name ? s->name && !strcmp(s->name, name)
+                 : fits(s, target) && (!s->name || p->schedules.count == 1) && !kernels)
             *out = s;
     }
     if (!name || *out)

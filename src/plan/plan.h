@@ -130,6 +130,8 @@ Plan *plan_make(kn_pipeline *p, const Schedule *schedule, Arena *arena, PlanTarg
  * one; NULL if there is none, or for "". A schedule for `gpu` fits every target with a device; so does one without a
  * target that has directives for GPUs alone. An unknown name is a diagnostic. */
 bool plan_choose(kn_pipeline *p, const char *name, const Target *target, const Schedule **out);
+/* Is a schedule that was not made for another target for one of this kind? Directives for GPUs alone are for GPUs. */
+bool plan_suits(const Schedule *s, const Target *target);
 
 /* The plan as the text of a schedule that makes it again. */
 void plan_print(Text *out, const Plan *plan);

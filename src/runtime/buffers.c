@@ -301,6 +301,7 @@ static void free_copies(kn_rt *rt, const kn_rt_program *program, const kn_buffer
 static int enter(kn_rt *rt, const kn_rt_program *program, const kn_buffer *const *given, kn_buffer *used, bool kernels)
 {
     kn_rt_error_clear();
+    kn_rt_thread()->place = KN_ANYWHERE;
     atomic_fetch_add_explicit(&rt->calls, 1, memory_order_relaxed);
     int status = check_all(rt, program, given, kernels);
     if (status)
@@ -309,11 +310,13 @@ static int enter(kn_rt *rt, const kn_rt_program *program, const kn_buffer *const
         used[i] = *given[i];
     for (int i = 0; i < program->port_count && !status; i++)
         status = use_buffer(rt, program, &program->ports[i], given[i], &used[i]);
-    if (status)
+    if (status) {
         free_copies(rt, program, given, used);
-    else
-        kn_rt_trace(rt, KN_RT_CALL_BEGIN, program->name, NULL, 0);
-    return status;
+        return status;
+    }
+    kn_rt_thread()->place = kernels ? KN_ON_DEVICE : KN_ON_HOST;
+    kn_rt_trace(rt, KN_RT_CALL_BEGIN, program->name, NULL, 0);
+    return KN_OK;
 }
 
 int kn_rt_enter(kn_rt *rt, const kn_rt_program *program, const kn_buffer *const *given, kn_buffer *used)

@@ -122,7 +122,8 @@ int kn_device_count(kn_device_kind kind)
     return status ? 0 : count;
 }
 
-int32_t kn_rt_device_present(kn_rt *rt, const kn_rt_program *program, int32_t kind)
+/* Whether there is a device of that kind. */
+static bool device_exists(int kind)
 {
     static _Atomic(signed char) known[DEVICE_KINDS]; /* 1: yes; -1: no */
     const DeviceOps            *ops = device_ops(kind);
@@ -134,10 +135,59 @@ int32_t kn_rt_device_present(kn_rt *rt, const kn_rt_program *program, int32_t ki
         pthread_mutex_unlock(&device_registry);
         atomic_store(&known[kind], status || !count ? -1 : 1);
     }
-    if (ops && atomic_load(&known[kind]) > 0)
+    return ops && atomic_load(&known[kind]) > 0;
+}
+
+/* What the environment asks for; -1: no place. */
+static int place_of_environment(void)
+{
+    const char *text = getenv("KN_PLACE");
+    if (!text || !*text)
+        return KN_ANYWHERE;
+    return strcmp(text, "host") == 0 ? KN_ON_HOST : strcmp(text, "device") == 0 ? KN_ON_DEVICE : -1;
+}
+
+static bool any_on_device(const kn_rt_program *program, const kn_buffer *const *given)
+{
+    for (int i = 0; i < program->port_count; i++)
+        if (given[i] && given[i]->device)
+            return true;
+    return false;
+}
+
+int32_t kn_rt_device_present(kn_rt *rt, const kn_rt_program *program, int32_t kind, const kn_buffer *const *given)
+{
+    rt              = kn_rt_of(rt);
+    const int asked = atomic_load(&rt->place), place = asked ? asked : place_of_environment();
+    if (place < 0) {
+        kn_rt_error_clear();
+        kn_rt_error(rt, KN_ERROR_ARGUMENT, "%s: KN_PLACE of the environment is `%s`; it can be host or device",
+                    program->name, getenv("KN_PLACE"));
+        return -1;
+    }
+    if (any_on_device(program, given))
         return 1;
-    kn_rt_trace(kn_rt_of(rt), KN_RT_NO_DEVICE, program->name, NULL, kind);
+    if (place != KN_ANYWHERE)
+        return place == KN_ON_DEVICE;
+    if (device_exists(kind))
+        return 1;
+    kn_rt_trace(rt, KN_RT_NO_DEVICE, program->name, NULL, kind);
     return 0;
+}
+
+kn_status kn_rt_set_place(kn_rt *rt, kn_place place)
+{
+    rt = kn_rt_of(rt);
+    kn_rt_error_clear();
+    if ((int)place < KN_ANYWHERE || place > KN_ON_DEVICE)
+        return (kn_status)kn_rt_error(rt, KN_ERROR_ARGUMENT, "kn_rt_set_place: there is no place %d", (int)place);
+    atomic_store(&rt->place, (int)place);
+    return KN_OK;
+}
+
+kn_place kn_rt_last_place(void)
+{
+    return kn_rt_thread()->place;
 }
 
 /* Adds a device to the list; the registry is held. */

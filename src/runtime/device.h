@@ -52,9 +52,12 @@ typedef struct kn_rt_call kn_rt_call;
 /* As kn_rt_enter, for a program with kernels: a port may have its newer, or its only, copy on a device. */
 KN_API int kn_rt_enter_device(kn_rt *rt, const kn_rt_program *program, const kn_buffer *const *given, kn_buffer *used);
 
-/* Whether there is a device of that kind, asked once: 1 or 0. For a program that has code for the host alone, too; a
- * trace hears of it where that is what runs (KN_RT_NO_DEVICE). No error is told. */
-KN_API int32_t kn_rt_device_present(kn_rt *rt, const kn_rt_program *program, int32_t kind);
+/* Where a call of a program runs that has code for the host alone, too. 1: on a device, since a buffer has a copy
+ * there, or it was asked for, or there is a device of that kind, which is asked once. 0: on the host; a trace hears of
+ * it where there is no device (KN_RT_NO_DEVICE), and no error is told. -1: KN_PLACE of the environment is no place; the
+ * error was told. */
+KN_API int32_t kn_rt_device_present(kn_rt *rt, const kn_rt_program *program, int32_t kind,
+                                    const kn_buffer *const *given);
 
 /* Chooses the device (that of the ports that have one, which must be the same for all; else the one of the instance),
  * and loads the kernels there, unless they are loaded. `used` are the ports, as kn_rt_enter filled them. *call is NULL

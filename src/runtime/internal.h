@@ -131,6 +131,7 @@ struct kn_rt {
     Profiled            *profiled; /* under the registry */
     KernelProfile       *kernels;  /* likewise: of programs compiled for profiling */
     _Atomic(kn_device *) device;   /* kn_rt_set_device; NULL: the default of the kernels' kind */
+    atomic_int           place;    /* kn_rt_set_place */
     kn_rt               *next, **link;
 };
 
@@ -138,6 +139,7 @@ typedef struct Thread {
     char          error[ERROR_SIZE];
     size_t        error_length;
     const char   *reader;   /* kn_rt_last_reader */
+    kn_place      place;    /* kn_rt_last_place */
     ParallelLoop *loop;     /* whose iteration it is in; NULL if none */
     uint64_t      local_rt; /* the id of the instance that `local` is of */
     Local        *local;

@@ -289,6 +289,18 @@ static const Draft *some_reader(Scheduler *s, const Draft *f)
     return found;
 }
 
+/* A loop between those over blocks and those over threads, at times; 0: none. */
+static int depth_of_block(Scheduler *s, const Chain *c)
+{
+    Chain around = *c;
+    for (around.count = c->count; around.count > 0; around.count--) {
+        const Loop *l = c->at[around.count - 1].loop;
+        if (!l->is_block && !l->is_vector && !is_inside(&around, true) && is_inside(&around, false))
+            return chance(&s->g, 60) ? around.count : 0;
+    }
+    return 0;
+}
+
 /* What the copy reads is loaded ahead, in the loop that it is computed in. */
 static void load_ahead(Scheduler *s, Draft *f, const Chain *place)
 {
@@ -319,7 +331,11 @@ static void copy_for_reader(Scheduler *s, Draft *f)
     directive(s, "stage");
     emit(&s->g, "%s)", reader->func->name);
     copy.place       = copy.readers;
-    copy.place.count = place_in(s, &copy, &copy.readers);
+    copy.place.count = s->gpu ? depth_of_block(s, &copy.readers) : 0;
+    if (copy.place.count)
+        at_level(s, "compute", &copy.place, copy.place.count);
+    else
+        copy.place.count = place_in(s, &copy, &copy.readers);
     end_chain(s);
     if (s->gpu && copy.place.count && chance(&s->g, 60))
         load_ahead(s, f, &copy.place);
@@ -397,7 +413,7 @@ static void schedule_function(Scheduler *s, Draft *f)
     find_readers(s, f, NULL);
     if (!f->is_read && !f->is_output)
         return;
-    if (!f->is_output && !f->is_prefetched && (rarely(s) || (s->gpu && chance(&s->g, 15))))
+    if (!f->is_output && !f->is_prefetched && chance(&s->g, s->style->copies))
         copy_for_reader(s, f);
     if (f->func->kind == FUNC_INPUT)
         return;
@@ -417,19 +433,21 @@ static void schedule_function(Scheduler *s, Draft *f)
 /* clang-format off */
 static const Style styles[] = {
     { .name = "any", .silent = 8, .beside = 20, .inlines = 20, .at = 80, .deep = 10, .stores = 60, .outermost = 20,
-      .folds = 15, .rare = 5, .loops = 75, .reductions = 8 },
+      .folds = 15, .copies = 5, .rare = 5, .loops = 75, .reductions = 8 },
     { .name = "sliding", .silent = 2, .beside = 20, .inlines = 5, .at = 97, .deep = 60, .stores = 95, .outermost = 60,
-      .folds = 40, .rare = 3, .loops = 50, .reductions = 5 },
+      .folds = 40, .copies = 3, .rare = 3, .loops = 50, .reductions = 5 },
     { .name = "rare", .silent = 6, .beside = 30, .inlines = 10, .at = 80, .deep = 20, .stores = 50, .outermost = 30,
-      .folds = 30, .rare = 25, .loops = 60, .reductions = 35 },
+      .folds = 30, .copies = 25, .rare = 25, .loops = 60, .reductions = 35 },
     { .name = "plain", .silent = 12, .beside = 40, .inlines = 10, .at = 85, .deep = 30, .stores = 60, .outermost = 40,
-      .folds = 20, .rare = 2, .loops = 20, .reductions = 10 },
+      .folds = 20, .copies = 2, .rare = 2, .loops = 20, .reductions = 10 },
+    { .name = "shared", .silent = 2, .beside = 80, .inlines = 5, .at = 95, .deep = 50, .stores = 70, .outermost = 60,
+      .folds = 10, .copies = 30, .rare = 4, .loops = 60, .reductions = 5 },
 };
 /* clang-format on */
 
 static const Style *some_style(Gen *g)
 {
-    static const uint8_t weights[] = { 0, 0, 0, 1, 1, 1, 2, 2, 2, 3 };
+    static const uint8_t weights[] = { 0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 4 };
     return &styles[weights[pick(g, sizeof weights)]];
 }
 

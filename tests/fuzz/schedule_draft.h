@@ -71,7 +71,8 @@ typedef struct Style {
     uint8_t     beside;            /* computed where another is that it can be computed with */
     uint8_t     inlines, at, deep; /* else inlined; computed in a loop; of these, in the innermost one possible */
     uint8_t     stores, outermost, folds; /* stored outside that; of these, as far out as possible; folded */
-    uint8_t     rare;                     /* each of: stage, specialize, bound, align_bounds, prefetch, store_in, … */
+    uint8_t     copies;                   /* of those that can be: stage */
+    uint8_t     rare;                     /* each of: specialize, bound, align_bounds, prefetch, store_in, … */
     uint8_t     loops;                    /* a definition has other loops than its variables */
     uint8_t     reductions;               /* rfactor, separate, atomic, of what they are for */
 } Style;

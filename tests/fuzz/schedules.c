@@ -8,8 +8,9 @@
  *     schedules --made SEED COUNT [SECONDS]   only schedules that the schedulers make
  *     schedules --compiled …                  every schedule compiled, none executed: what scripts/campaign runs
  *     schedules --used …                      the same; where compiled code was not used, that is a failure
- *     schedules --gpu …                       schedules for a device, executed (interp/execute.h says what of kernels
- * is checked); also of a FILE schedules --here FILE                   one program, in this process, for a debugger
+ *     schedules --gpu …                       schedules for a device, executed: interp/execute.h says what of kernels
+ * is checked schedules --opencl | --cuda …           the same compiled, and run on such a device schedules --here FILE
+ * one program, in this process, for a debugger
  *
  * A seed is a pipeline; it is run at SIZES sizes with SCHEDULES random schedules, then with one by each scheduler, made
  * for some machine and for one of the sizes or for none, and with DRAFTS random drafts: these must not be refused, nor
@@ -44,6 +45,7 @@ static const double BUDGET = 20; /* seconds of a processor that making a schedul
 static const double BUDGET = 2;
 #endif
 enum { MOST_SECONDS = 20 /* of a processor */, MOST_WAIT = 180 /* by the clock: it hangs */, MOST_FAILURES = 50 };
+enum { START_AGAIN = 3 }; /* the status of a working process that leaves the next seed to a new one */
 
 /* Schedules in 1000 that may take too long, and cases in 100 that may ask for more of an input than the interpreter:
  * more are a failure. */
@@ -241,12 +243,13 @@ static void load_backend(void)
     kn_context_free(cx);
 }
 
-/* How a process ended: true if well; else *kind says how. */
-static bool ended_well(pid_t child, ScheduleReport *report)
+/* How a process ended: true if well, and *again if it did not do all; else the report says how. */
+static bool ended_well(pid_t child, bool *again, ScheduleReport *report)
 {
     int status = 0;
     waitpid(child, &status, 0);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+    *again = WIFEXITED(status) && WEXITSTATUS(status) == START_AGAIN;
+    if (*again || (WIFEXITED(status) && WEXITSTATUS(status) == 0))
         return true;
     const int   by   = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     const char *kind = by == SIGPROF ? "timeout" : by == SIGALRM ? "hang" : "crash";
@@ -287,24 +290,35 @@ static bool goes_on(const Session *session)
     return seconds_now() < session->deadline && session->shared->tally.failed < MOST_FAILURES;
 }
 
+/* What the working process does. After an illegal address CUDA can be used again by a new process only. */
+static void work_on(Session *session, uint64_t seed, uint64_t end)
+{
+    int status = 0;
+    for (; seed < end && goes_on(session) && !status; seed++) {
+        const long failed = session->shared->tally.failed;
+        run_seed(session, seed);
+        status = (session->parts & CHECK_CUDA) && session->shared->tally.failed > failed ? START_AGAIN : 0;
+    }
+    fflush(stdout);
+    _exit(status);
+}
+
 /* Seeds from `seed` to `end`, in processes that are replaced when they die, behind the seed that they died of. */
 static void run_batch(Session *session, uint64_t seed, uint64_t end)
 {
     Shared *shared = session->shared;
+    bool    again;
     while (seed < end && goes_on(session)) {
         shared->seed     = seed;
         shared->schedule = -1;
         fflush(stdout);
         const pid_t child = fork();
-        if (child == 0) {
-            for (; seed < end && goes_on(session); seed++)
-                run_seed(session, seed);
-            fflush(stdout);
-            _exit(0);
-        }
-        if (ended_well(child, &shared->report))
+        if (child == 0)
+            work_on(session, seed, end);
+        if (!ended_well(child, &again, &shared->report))
+            say_death(session);
+        else if (!again)
             return;
-        say_death(session);
         seed = shared->seed + 1;
     }
 }
@@ -411,7 +425,7 @@ static bool run_file(Session *session, const char *path)
     FILE           *file   = fopen(path, "rb");
     char           *text   = calloc(1, 1 << 20);
     ScheduleReport *report = &session->shared->report;
-    bool            ok     = false;
+    bool            ok     = false, again;
     if (!file || fread(text, 1, (1 << 20) - 1, file) == 0) {
         printf("%s: cannot be read\n", path);
     } else if (session->here) {
@@ -423,7 +437,7 @@ static bool run_file(Session *session, const char *path)
             session->shared->schedule = check_text(text, parts, report);
             _exit(0);
         }
-        ok = ended_well(child, report) && session->shared->schedule == 1;
+        ok = ended_well(child, &again, report) && session->shared->schedule == 1;
     }
     if (!ok)
         printf("FAILED %s: %s: %s\n%s\n", path, report->report.kind ? report->report.kind : "", report->report.text,

@@ -268,13 +268,37 @@ static void hear(void *user, const kn_rt_event *event)
 
 static void test_present(void)
 {
-    kn_rt *rt = kn_rt_new(&(kn_rt_hooks){ .trace = hear });
-    CHECK(kn_rt_device_present(rt, &program, (int)kind) == 1 && !missing, "there is one");
-    CHECK(kn_rt_device_present(rt, &program, 0) == 0 && missing == 0, "no kind");
+    const kn_buffer *none[8] = { NULL };
+    kn_rt           *rt      = kn_rt_new(&(kn_rt_hooks){ .trace = hear });
+    CHECK(kn_rt_device_present(rt, &program, (int)kind, none) == 1 && !missing, "there is one");
+    CHECK(kn_rt_device_present(rt, &program, 0, none) == 0 && missing == 0, "no kind");
     const kn_device_kind other = kind == KN_DEVICE_CUDA ? KN_DEVICE_OPENCL : KN_DEVICE_CUDA;
     const bool           there = kn_device_count(other) > 0;
-    CHECK(kn_rt_device_present(rt, &program, (int)other) == there && missing == (there ? 0 : (int)other), "%d",
+    CHECK(kn_rt_device_present(rt, &program, (int)other, none) == there && missing == (there ? 0 : (int)other), "%d",
           missing);
+    kn_rt_destroy(rt);
+}
+
+/* What is asked for counts, unless a buffer has a copy on a device. */
+static void test_place(void)
+{
+    const kn_buffer  there     = { .device = kn_device_default(kind) };
+    const kn_buffer *none[8]   = { NULL };
+    const kn_buffer *there1[8] = { NULL, &there };
+    kn_rt           *rt        = kn_rt_new(NULL);
+    CHECK(kn_rt_set_place(rt, KN_ON_HOST) == KN_OK && kn_rt_device_present(rt, &program, (int)kind, none) == 0, "host");
+    CHECK(kn_rt_device_present(rt, &program, (int)kind, there1) == 1, "a copy on a device");
+    CHECK(kn_rt_set_place(rt, KN_ON_DEVICE) == KN_OK && kn_rt_device_present(rt, &program, 0, none) == 1, "device");
+    check_error(kn_rt_set_place(rt, (kn_place)3), KN_ERROR_ARGUMENT, "there is no place 3");
+    CHECK(kn_rt_set_place(rt, KN_ANYWHERE) == KN_OK && kn_rt_device_present(rt, &program, 0, none) == 0, "anywhere");
+    setenv("KN_PLACE", "host", 1);
+    CHECK(kn_rt_device_present(rt, &program, (int)kind, none) == 0, "the environment's host");
+    setenv("KN_PLACE", "device", 1);
+    CHECK(kn_rt_device_present(rt, &program, 0, none) == 1, "the environment's device");
+    setenv("KN_PLACE", "gpu", 1);
+    CHECK(kn_rt_device_present(rt, &program, (int)kind, none) == -1, "no place");
+    check_error(KN_ERROR_ARGUMENT, KN_ERROR_ARGUMENT, "KN_PLACE of the environment is `gpu`; it can be host or device");
+    unsetenv("KN_PLACE");
     kn_rt_destroy(rt);
 }
 
@@ -587,6 +611,7 @@ int main(int count, char **words)
     test_cache();
     test_mistakes();
     test_present();
+    test_place();
     test_instances();
     test_repeated();
     test_two();

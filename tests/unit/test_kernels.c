@@ -145,6 +145,13 @@ static void test_inside_threads(void)
                       "          vector x from 0 extent 4:\n"
                       "            out[i64(i * 4 + x)] = tile[i64(t * 16 + x)] + tile[i64(t * 16 + x + 8)]\n"),
                "ld.shared.v4.f32|st.shared.v4.f32", "prefetch|setp.lt.s64");
+    expect_ptx(KERNEL("8 1 1",
+                      "buffer in : i32 input component 0 rank 1 dense 0 in auto\n"
+                      "buffer out : u8 output component 0 rank 1 dense 0 in auto\n",
+                      "    gpu_thread t from 0 extent 8:\n"
+                      "      vector x from 0 extent 4:\n"
+                      "        out[i64(t * 3 + x)] = u8(in[i64(t * 3 + x)])\n"),
+               "ld.global.nc", ".v4|.v2"); /* rows that begin anywhere */
     expect_ptx(KERNEL("8 1 1", PORTS,
                       "    gpu_thread t from 0 extent 8:\n"
                       "      vector x from 0 extent 4:\n"

@@ -35,8 +35,23 @@ LLVMValueRef mark_access(Gen *g, const Buffer *b, LLVMValueRef access)
     return access;
 }
 
+/* A vector in a kernel, element by element. LLVM joins those of which it knows that they are aligned; of a vector that
+ * is not, LLVM 19 reads bytes by words. */
+static LLVMValueRef load_elements(Gen *g, const Buffer *b, LLVMValueRef ptr, LLVMTypeRef type)
+{
+    LLVMTypeRef  element = memory_type(g, b->type);
+    LLVMValueRef all     = LLVMGetPoison(type);
+    for (unsigned i = 0; i < LLVMGetVectorSize(type); i++) {
+        LLVMValueRef by = i64_const(g, i), at = LLVMBuildGEP2(g->b, element, ptr, &by, 1, "");
+        all = LLVMBuildInsertElement(g->b, all, load_element(g, b, at, element), i32_const(g, (int)i), "");
+    }
+    return all;
+}
+
 LLVMValueRef load_element(Gen *g, const Buffer *b, LLVMValueRef ptr, LLVMTypeRef type)
 {
+    if (g->kernel && LLVMGetTypeKind(type) == LLVMVectorTypeKind)
+        return load_elements(g, b, ptr, type);
     LLVMValueRef v = LLVMBuildLoad2(g->b, type, ptr, "");
     LLVMSetAlignment(v, (unsigned)kn_type_size(b->type));
     if (g->f->buffers[b->id].constant)

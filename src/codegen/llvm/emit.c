@@ -165,18 +165,26 @@ bool emit_module(const Program *program, const CodegenOptions *options, int firs
     return ok;
 }
 
+static void complete_targets(const Target *from, int count, Target *to)
+{
+    for (int i = 0; i < count; i++)
+        to[i] = target_facts(&from[i]);
+}
+
 /* Text for several targets is one module, to be read or assembled as one. */
 bool llvm_emit(const Program *program, const CodegenOptions *options, EmitKind kind, Emitted *out, Emitted *error)
 {
-    Target         targets[MOST_TARGETS];
+    Target         targets[MOST_TARGETS], host_targets[MOST_TARGETS];
     CodegenOptions with = *options;
     *error = *out = (Emitted){ 0 };
-    if (options->target_count > MOST_TARGETS)
-        return error_set(error, "%d targets are more than one object can be for", options->target_count);
-    for (int i = 0; i < options->target_count; i++)
-        targets[i] = target_facts(&options->targets[i]);
-    with.targets = targets;
-    if (kind == EMIT_OBJECT && with.target_count > 1)
+    if (options->target_count > MOST_TARGETS || options->host_target_count > MOST_TARGETS)
+        return error_set(error, "%d targets are more than one object can be for",
+                         options->target_count + options->host_target_count);
+    complete_targets(options->targets, options->target_count, targets);
+    complete_targets(options->host_targets, options->host_target_count, host_targets);
+    with.targets      = targets;
+    with.host_targets = host_targets;
+    if (kind == EMIT_OBJECT && (with.target_count > 1 || program->host))
         return emit_variants(program, &with, out, error);
     return emit_module(program, &with, 0, with.target_count, kind, out, error);
 }

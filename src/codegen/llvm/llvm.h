@@ -398,7 +398,7 @@ LLVMValueRef dispatch_function(Gen *g); /* int NAME.choose(void) */
 
 /* ---- variants.c ---- */
 bool emit_variants(const Program *program, const CodegenOptions *options, Emitted *out,
-                   Emitted *error); /* an object for several targets */
+                   Emitted *error); /* an object for several targets, or of a program with another for the host */
 
 /* ---- emit.c, target.c, jit.c ---- */
 bool llvm_emit(const Program *program, const CodegenOptions *options, EmitKind kind, Emitted *out, Emitted *error);

@@ -123,7 +123,7 @@ static void form_group(Gen *g, int leader)
 }
 
 /* Loads what the group needs: `body` elements from the first in one piece and, where that is not all, the last `chunk`
- * elements. Behind scratch there is room to read. */
+ * elements. Behind scratch of the host there is room to read. */
 static void load_wide(Gen *g, Strided *s)
 {
     const Buffer *b     = s->address.buffer;
@@ -132,7 +132,7 @@ static void load_wide(Gen *g, Strided *s)
     while (2 * chunk <= span && 2 * chunk <= g->lanes)
         chunk *= 2;
     const int64_t beyond = round_up(span, chunk) - span;
-    const bool    whole  = beyond * (int64_t)kn_type_size(b->type) <= 64 && b->kind == BUFFER_SCRATCH;
+    const bool    whole  = beyond * (int64_t)kn_type_size(b->type) <= 64 && b->kind == BUFFER_SCRATCH && !g->kernel;
     s->chunk             = chunk;
     s->body              = (int)(whole ? round_up(span, chunk) : span - span % chunk);
     LLVMTypeRef  type    = memory_type(g, b->type);
@@ -178,7 +178,9 @@ static LLVMValueRef load_each(Gen *g, const Address *a)
     for (int i = 0; i < g->lanes; i++) {
         LLVMValueRef ptr = address_lane(g, a, i);
         here(g);
-        all = LLVMBuildInsertElement(g->b, all, load_element(g, a->buffer, ptr, type), i32_const(g, i), "");
+        LLVMValueRef v = load_element(g, a->buffer, ptr, type);
+        address_align(g, a, a->offsets ? a->offsets[i] : 0, v);
+        all = LLVMBuildInsertElement(g->b, all, v, i32_const(g, i), "");
     }
     return all;
 }
@@ -242,12 +244,12 @@ static LLVMValueRef load_lanes(Gen *g, const Expr *e, const Address *a)
     const bool    dense = is_dense(a, g->lanes);
     if (a->phases)
         return load_phases(g, a);
+    if (dense && !g->mask && g->kernel)
+        return load_each(g, a);
     if (dense && !g->mask) {
         LLVMValueRef ptr = address_pointer(g, a, a->offsets[0]);
         here(g);
-        LLVMValueRef v = load_element(g, b, ptr, LLVMVectorType(memory_type(g, b->type), (unsigned)g->lanes));
-        address_align(g, a, a->offsets[0], v);
-        return v;
+        return load_element(g, b, ptr, LLVMVectorType(memory_type(g, b->type), (unsigned)g->lanes));
     }
     if (!dense && arch_can_look_up(g, a))
         return arch_look_up(g, a);
@@ -335,7 +337,8 @@ static void store_each(Gen *g, const Address *a, LLVMValueRef all)
     for (int i = 0; i < g->lanes; i++) {
         LLVMValueRef ptr = address_lane(g, a, i);
         here(g);
-        store_element(g, a->buffer, LLVMBuildExtractElement(g->b, all, i32_const(g, i), ""), ptr);
+        address_align(g, a, a->offsets ? a->offsets[i] : 0,
+                      store_element(g, a->buffer, LLVMBuildExtractElement(g->b, all, i32_const(g, i), ""), ptr));
     }
 }
 
@@ -353,7 +356,7 @@ void gen_store_lanes(Gen *g, const Address *a, ShapedValue v, bool stream)
     const bool   dense = is_dense(a, g->lanes);
     here(g);
     all = to_memory(g, all, b->type);
-    if (!dense && !g->mask) {
+    if (!g->mask && (!dense || g->kernel)) {
         store_each(g, a, all);
         return;
     }
@@ -361,8 +364,8 @@ void gen_store_lanes(Gen *g, const Address *a, ShapedValue v, bool stream)
     here(g);
     if (g->mask)
         masked_access(g, dense ? MASKED_STORE : MASKED_SCATTER, b, memory_type(g, b->type), all, ptr);
-    else if (stream && !g->kernel)
+    else if (stream)
         store_stream(g, b, all, ptr);
     else
-        address_align(g, a, a->offsets[0], store_element(g, b, all, ptr));
+        store_element(g, b, all, ptr);
 }

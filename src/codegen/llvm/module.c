@@ -5,6 +5,7 @@
  *     int NAME.body(rt, used, params)      the program; parallel loops are functions of their own
  *
  * With kernels kn_rt_device_enter and kn_rt_device_leave stand around NAME.body, which is given the call of the device.
+ * Of a program with another for the host alone, NAME asks kn_rt_device_present first, and may call that one, NAME.host.
  *
  * Of several targets a module may have some: then NAME.body.TARGET and NAME.program are shared with the modules of the
  * others (variants.c). */
@@ -265,19 +266,46 @@ static LLVMValueRef call_chosen(Gen *g, LLVMValueRef entry, LLVMValueRef *bodies
     return status;
 }
 
+/* Where the call is to run on the host alone, it is that of the program for the host; what follows is for the device.
+ */
+static void call_host_alone(Gen *g, LLVMValueRef entry, LLVMTypeRef type)
+{
+    LLVMBasicBlockRef host = LLVMAppendBasicBlockInContext(g->cx, entry, "host"),
+                      fail = LLVMAppendBasicBlockInContext(g->cx, entry, "no_place"),
+                      on   = LLVMAppendBasicBlockInContext(g->cx, entry, "device");
+    LLVMValueRef args[]    = { LLVMGetParam(entry, 0), LLVMGetParam(entry, 1), LLVMGetParam(entry, 2) };
+    LLVMValueRef other     = share(add_function(g, g->program->host->name, type));
+    LLVMValueRef present =
+        rt_call(g, "kn_rt_device_present", g->t.i32, 4,
+                (LLVMValueRef[]){ args[0], g->rt_program, i32_const(g, g->target->device), args[1] });
+    LLVMValueRef go = LLVMBuildSwitch(g->b, present, fail, 2);
+    LLVMAddCase(go, i32_const(g, 0), host);
+    LLVMAddCase(go, i32_const(g, 1), on);
+    LLVMPositionBuilderAtEnd(g->b, fail);
+    LLVMBuildRet(g->b, i32_const(g, KN_ERROR_ARGUMENT));
+    LLVMPositionBuilderAtEnd(g->b, host);
+    LLVMBuildRet(g->b, LLVMBuildCall2(g->b, type, other, args, 3, ""));
+    LLVMPositionBuilderAtEnd(g->b, on);
+}
+
 static void make_entry(Gen *g, LLVMValueRef *bodies)
 {
     const int         ports   = g->program->port_count;
     LLVMTypeRef       args[3] = { g->t.ptr, g->t.ptr, g->t.ptr };
     LLVMValueRef      choose  = g->options->target_count > 1 ? dispatch_function(g) : NULL;
-    LLVMValueRef      f       = add_function(g, g->program->name, LLVMFunctionType(g->t.i32, args, 3, false));
+    LLVMTypeRef       type    = LLVMFunctionType(g->t.i32, args, 3, false);
+    LLVMValueRef      f       = add_function(g, g->program->name, type);
     LLVMValueRef      rt = LLVMGetParam(f, 0), given = LLVMGetParam(f, 1);
     LLVMBasicBlockRef begin  = LLVMAppendBasicBlockInContext(g->cx, f, "begin"),
                       run    = LLVMAppendBasicBlockInContext(g->cx, f, "run"),
                       refuse = LLVMAppendBasicBlockInContext(g->cx, f, "refuse");
     LLVMPositionBuilderAtEnd(g->b, begin);
-    LLVMValueRef used   = LLVMBuildAlloca(g->b, LLVMArrayType2(g->t.buffer, (uint64_t)(ports ? ports : 1)), "used");
+    LLVMValueRef used = LLVMBuildAlloca(g->b, LLVMArrayType2(g->t.buffer, (uint64_t)(ports ? ports : 1)), "used");
+    if (g->options->is_part)
+        share(f);
     LLVMValueRef device = has_kernels(g) ? LLVMBuildAlloca(g->b, g->t.ptr, "call") : NULL;
+    if (g->program->host)
+        call_host_alone(g, f, type);
     LLVMValueRef status = rt_call(g, has_kernels(g) ? "kn_rt_enter_device" : "kn_rt_enter", g->t.i32, 4,
                                   (LLVMValueRef[]){ rt, g->rt_program, given, used });
     LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntEQ, status, i32_const(g, 0), ""), run, refuse);

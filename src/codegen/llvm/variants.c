@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* An object for several targets: a module for each, made at the same time on threads of their own, then joined.
+/* An object for several targets, or for a device and for the host alone: a module for each, made at the same time on
+ * threads of their own, then joined.
  *
  * A module has a context of its own, so that LLVM shares nothing between them, and the result does not depend on when
  * each is done. Three modules also take less time than one with three bodies: 2.5 s of processor time instead of 2.8
@@ -13,7 +14,7 @@
 typedef struct VariantCall {
     const Program        *program;
     const CodegenOptions *options;
-    int                   index;
+    int                   index; /* of its target */
     StackThread           thread;
     bool                  started, done;
     Emitted               object, error;
@@ -39,14 +40,25 @@ static void emit_all(VariantCall *calls, int count)
             stack_join(&calls[i].thread);
 }
 
+static int add_calls(VariantCall *calls, const Program *program, const CodegenOptions *options)
+{
+    for (int i = 0; i < options->target_count; i++)
+        calls[i] = (VariantCall){ .program = program, .options = options, .index = i };
+    return options->target_count;
+}
+
 bool emit_variants(const Program *program, const CodegenOptions *options, Emitted *out, Emitted *error)
 {
-    const int   count = options->target_count;
-    VariantCall calls[MOST_TARGETS];
-    Emitted     objects[MOST_TARGETS] = { 0 };
-    bool        done                  = true;
-    for (int i = 0; i < count; i++)
-        calls[i] = (VariantCall){ .program = program, .options = options, .index = i };
+    VariantCall    calls[MOST_PARTS];
+    Emitted        objects[MOST_PARTS] = { 0 };
+    CodegenOptions host                = *options;
+    bool           done                = true;
+    int            count               = add_calls(calls, program, options);
+    host.targets                       = options->host_targets;
+    host.target_count                  = options->host_target_count;
+    host.is_part                       = true;
+    if (program->host)
+        count += add_calls(calls + count, program->host, &host);
     emit_all(calls, count);
     for (int i = 0; i < count; i++) {
         objects[i] = calls[i].object;

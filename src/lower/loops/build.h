@@ -107,6 +107,8 @@ struct LoopNest {
     const char     **same;     /* of a partner: per variable that of the leading nest, or NULL */
     const SplitMode *lead;     /* of a partner: the modes of the leading nest */
     int *follows; /* of a partner: per step that of the leading nest, if all its loops are shared; else -1 */
+    const Expr
+        *some; /* the condition that its box is not empty: partners make its loops run then, too; NULL: it holds */
 };
 
 /* A function that is stored outside the loop it is computed in. */
@@ -272,6 +274,8 @@ void shared_loops_begin(Build *b, LoopNest *n);
 void shared_loops_bind(Build *b, LoopNest *n, int loop, Prelude *w);
 /* The number of loops that it shares with any. */
 int shared_loops_depth(const LoopNest *n);
+/* The condition that a nest in shared loops computes anything in them; NULL: it does, or its loops are not shared. */
+const Expr *shared_loops_compute_if(Build *b, const LoopNest *n);
 /* The condition that the shared loops have come to the nest's own box; NULL: they have. */
 const Expr *shared_loops_meet(Build *b, LoopNest *n);
 /* The condition that anything is read of the function, or of those in its loops; NULL: something is. */

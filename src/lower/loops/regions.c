@@ -128,7 +128,7 @@ static void read_nest(RegionWalk *r, LoopNest *n)
 {
     const SymSpan *reduction = nest_reduction(r->b, n);
     begin_definition(r, n->def->func, nest_update(n), NULL);
-    r->when = r->level.loop < shared_loops_depth(n) ? r->b->read_if[n->def->func->id] : NULL;
+    r->when = r->level.loop < shared_loops_depth(n) ? shared_loops_compute_if(r->b, n) : NULL;
     visit_nest(r->b, n, reduction, &r->writing);
     r->when = NULL;
 }

@@ -163,6 +163,16 @@ static void share_range(Build *b, LoopNest *n, int d)
     }
 }
 
+/* The condition that the box of a nest is not empty: that of a producer of a sliding window may be, while its partners
+ * make the loops run. NULL: it is known to hold. */
+static const Expr *box_some(Build *b, const LoopNest *n)
+{
+    int64_t     holds;
+    const Expr *some = box_nonempty(b, &n->box, n->def->func->rank);
+    some             = some ? simplify(b->lw->simplifier, some) : NULL;
+    return some && expr_is_int(some, &holds) && holds ? NULL : some;
+}
+
 void shared_loops_begin(Build *b, LoopNest *n)
 {
     const Plan *plan    = b->plan;
@@ -184,6 +194,9 @@ void shared_loops_begin(Build *b, LoopNest *n)
     for (int d = 0; d < n->def->func->rank && all.count; d++)
         if (is_free(n, d))
             share_range(b, n, d);
+    n->some = n->partner_count ? box_some(b, n) : NULL;
+    for (int i = 0; i < n->partner_count; i++)
+        n->partners[i]->some = box_some(b, n->partners[i]);
 }
 
 /* ---- In the loops ------------------------------------------------------------------------- */
@@ -201,10 +214,16 @@ void shared_loops_bind(Build *b, LoopNest *n, int loop, Prelude *w)
     }
 }
 
+const Expr *shared_loops_compute_if(Build *b, const LoopNest *n)
+{
+    const Expr *read_if = b->read_if[n->def->func->id];
+    return n->some ? x_and(b->lw, read_if, n->some) : read_if;
+}
+
 const Expr *shared_loops_meet(Build *b, LoopNest *n)
 {
     Lower      *lw = b->lw;
-    const Expr *c  = b->read_if[n->def->func->id];
+    const Expr *c  = shared_loops_compute_if(b, n);
     for (int d = 0; d < n->def->func->rank; d++) {
         if (!n->shared[d])
             continue;

@@ -325,7 +325,7 @@ static const Stmt *cut_thread(void *user, const Stmt *s)
 {
     KernelCut    *k = user;
     const StmtMap m = { k->lw->arena, cut_thread, NULL, k };
-    if (is_small(k, s) || is_of_host(k, s))
+    if (s->kind == STMT_PREFETCH || is_small(k, s) || is_of_host(k, s)) /* the next warp runs while one waits */
         return NULL;
     if (s->kind == STMT_ALLOC)
         return cut_alloc(k, s, &m);
