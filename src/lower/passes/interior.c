@@ -315,7 +315,8 @@ static const Stmt *last_apart(InteriorPass *p, const Stmt *s, const Expr *min, c
     const Expr *whole = x_var(lw, name), *but_one = x_max(lw, x_sub(lw, extent, x_int(lw, 1)), x_int(lw, 0));
     const Stmt *parts[] = {
         stmt_for(lw->arena, s->loop.name, LOOP_SERIAL, min, whole, body),
-        stmt_for(lw->arena, s->loop.name, LOOP_SERIAL, x_add(lw, min, whole), x_sub(lw, extent, whole), s->loop.body),
+        stmt_if(lw->arena, x_op(lw, EX_LT, whole, extent),
+                stmt_let(lw->arena, s->loop.name, x_add(lw, min, whole), s->loop.body), NULL),
     };
     return stmt_let(lw->arena, name, test ? expr_ternary(lw->exprs, EX_SELECT, KN_I32, test, extent, but_one) : but_one,
                     stmt_block(lw->arena, 2, parts));

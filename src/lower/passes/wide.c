@@ -314,7 +314,7 @@ static const Stmt *multiples(void *user, const Stmt *s)
     const int64_t n  = s->kind == STMT_LET ? multiple_of(s->let.value) : 1;
     if (n == 1)
         return stmt_map(&m, s);
-    const char *name  = intern(lw->cx, arena_printf(lw->arena, "%s/%d", s->let.name, (int)n));
+    const char *name  = intern(lw->cx, arena_printf(lw->arena, "%s@%d", s->let.name, (int)n));
     const Expr *whole = x_op(lw, EX_MUL, x_var(lw, name), x_int(lw, n));
     const Stmt *body  = stmt_substitute(lw->exprs, lw->arena, s->let.body, 1, &s->let.name, &whole);
     return stmt_let(lw->arena, name, quotient(lw, s->let.value, n), multiples(lw, body));
