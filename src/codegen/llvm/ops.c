@@ -214,8 +214,21 @@ static LLVMValueRef build_abs(Gen *g, const Expr *e, LLVMValueRef *a)
     return on_signed(e) ? intrinsic2(g, "llvm.abs", a[0], LLVMConstInt(g->t.i1, 0, false)) : a[0];
 }
 
+/* Of integers of 8 or 16 bits on a GPU, whose registers have 32. */
+static LLVMValueRef build_absd_in_32(Gen *g, const Expr *e, LLVMValueRef *a)
+{
+    LLVMTypeRef  type = LLVMTypeOf(a[0]);
+    LLVMValueRef wide[2];
+    for (int i = 0; i < 2; i++)
+        wide[i] = on_signed(e) ? LLVMBuildSExt(g->b, a[i], g->t.i32, "") : LLVMBuildZExt(g->b, a[i], g->t.i32, "");
+    LLVMValueRef args[] = { LLVMBuildSub(g->b, wide[0], wide[1], ""), LLVMConstInt(g->t.i1, 0, false) };
+    return LLVMBuildTrunc(g->b, intrinsic(g, "llvm.abs", 1, &g->t.i32, 2, args), type, "");
+}
+
 static LLVMValueRef build_absd(Gen *g, const Expr *e, LLVMValueRef *a)
 {
+    if (g->target->arch == ARCH_NVPTX && kn_type_size(e->type) < 4 && !g->lanes)
+        return build_absd_in_32(g, e, a);
     LLVMValueRef high = intrinsic2(g, on_signed(e) ? "llvm.smax" : "llvm.umax", a[0], a[1]);
     LLVMValueRef low  = intrinsic2(g, on_signed(e) ? "llvm.smin" : "llvm.umin", a[0], a[1]);
     return LLVMBuildSub(g->b, high, low, "");

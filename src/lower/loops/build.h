@@ -180,7 +180,7 @@ const Expr *box_extent(Build *b, const SymBox *box, int d);
 bool        box_same(const SymBox *a, const SymBox *b, int rank);
 bool        slide_moves(const Slide *s, int d);
 /* bound and align_bounds compute and store more than is needed. They ask no more of producers for that: the reads of
- * such a function are clamped (clamp_mark_all). */
+ * such a function are clamped (clamp_mark_widened). */
 SymBox box_widened(Build *b, const Func *f, SymBox box);
 bool   box_widens(Build *b, const Func *f, int d);
 
@@ -193,8 +193,8 @@ const Expr *storage_extent(Build *b, bool root, const Expr *min, const Expr *max
 /* ---- clamp.c ---- */
 /* From now on the indices of these dimensions of a call, a bit each, are clamped. */
 void clamp_mark(Build *b, const Expr *call, unsigned dimensions);
-/* All indices of all calls of the function's definitions. */
-void clamp_mark_all(Build *b, const Func *f);
+/* The indices of calls in a function's definitions that depend on dimensions which `bound` or `align_bounds` widens. */
+void clamp_mark_widened(Build *b, const Func *f);
 /* The expression with the marked calls clamped. */
 const Expr *clamped(Build *b, const Expr *e);
 /* The same, of a value of `def`: the element that an update writes is not clamped. */

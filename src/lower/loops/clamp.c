@@ -12,16 +12,44 @@ void clamp_mark(Build *b, const Expr *call, unsigned dimensions)
         map_set(&b->clamp_dims, call, (void *)marked);
 }
 
-static void mark_call(const Expr *e, void *user)
+/* What an index depends on: variables of dimensions that are not widened, and nothing else but numbers? */
+typedef struct Dependence {
+    Build      *b;
+    const Func *f;
+    bool        widened;
+} Dependence;
+
+static bool is_widened(const Build *b, const Func *f, int d)
 {
-    if (e->op == EX_CALL)
-        clamp_mark(user, e, ~0u);
+    const PlanFunc *pf = plan_func(b->plan, f);
+    return pf->bound_min[d] || pf->align_factor[d];
 }
 
-void clamp_mark_all(Build *b, const Func *f)
+static void find_widened(const Expr *e, void *user)
 {
+    Dependence *of = user;
+    int         d  = 0;
+    while (e->op == EX_VAR && d < of->f->rank && (e->u.name != of->f->args[d] || is_widened(of->b, of->f, d)))
+        d++;
+    of->widened |= e->op == EX_CALL || (e->op == EX_VAR && d == of->f->rank);
+}
+
+/* Of code for CPUs all indices: loops are partitioned there, and what is in the middle has no clamps. */
+static void mark_call(const Expr *e, void *user)
+{
+    const Dependence *of = user;
+    for (uint32_t d = 0; e->op == EX_CALL && d < e->count; d++) {
+        Dependence index = { of->b, of->f, !of->b->lw->gpu };
+        expr_visit(of->b->lw->exprs, e->args[d], find_widened, &index);
+        clamp_mark(of->b, e, (unsigned)index.widened << d);
+    }
+}
+
+void clamp_mark_widened(Build *b, const Func *f)
+{
+    Dependence of = { b, f, false };
     for (int k = -1; f->kind == FUNC_DEFINED && k < f->update_count; k++)
-        def_visit(b->lw->exprs, f, k, mark_call, b);
+        def_visit(b->lw->exprs, f, k, mark_call, &of);
 }
 
 /* Clamping one expression. Marks are of calls before their own indices changed. */

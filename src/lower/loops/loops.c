@@ -199,7 +199,7 @@ const Stmt *lower_loops(Lower *lw, const Stmt *none)
     for (int i = 0; i < lw->plan->func_count; i++)
         for (int d = 0; d < lw->plan->funcs[i].func->rank; d++)
             if (lw->plan->funcs[i].bound_min[d] || lw->plan->funcs[i].align_factor[d])
-                clamp_mark_all(&b, lw->plan->funcs[i].func);
+                clamp_mark_widened(&b, lw->plan->funcs[i].func);
     add_ports(&b);
     const Expr *any = any_output(&b);
     Prelude     w   = { 0 };

@@ -7,9 +7,10 @@
  *         taken, of a guard the side where it holds.
  * Holds   a guard a <= b is worth a test if b - a is a linear form. In the test each variable of a loop inside the
  *         block is replaced by the end of its range that makes the form least: so it holds for all iterations. The
- *         test is made of what all threads of a block have in common. Where unrolled copies have a guard that the last
- *         iteration of the loop around them alone may not meet, that iteration follows the loop, with its guards.
- * From    the idea of Ragan-Kelley et al. 2013, section 4.5 (loop partitioning), for blocks. */
+ *         test is made of what all threads of a block have in common. A guard that fails in every block where ports
+ * begin at 0 stays. Where unrolled copies have a guard that the last iteration of the loop around them alone may not
+ * meet, that iteration follows the loop, with its guards. From    the idea of Ragan-Kelley et al. 2013, section 4.5
+ * (loop partitioning), for blocks. */
 #include "lower/bounds/index_expr.h"
 #include "lower/lower.h"
 
@@ -20,6 +21,7 @@ typedef struct InnerName {
     const char *name;
     const Expr *value;     /* of a let, without names of lets; NULL: of a loop */
     const Expr *min, *max; /* of a loop, likewise */
+    bool        copied;    /* of an unrolled loop */
 } InnerName;
 
 /* What a test of the block shows. */
@@ -167,6 +169,24 @@ static bool require(InteriorPass *p, const Expr *form)
     return true;
 }
 
+/* Does `form >= 0` fail in every block where ports begin at coordinate 0, as most do? So it is with a guard for the one
+ * column more that a coarser level needs where a tile does not begin at a multiple of its stride. */
+static bool never_holds(InteriorPass *p, const Expr *form)
+{
+    Lower         *lw      = p->lw;
+    const Program *program = lw->program;
+    int64_t        value;
+    if (contents(p, form, 0).names)
+        return false;
+    for (size_t i = 0; i < program->buffers.count; i++)
+        for (int d = 0; program->buffers.at[i]->kind != BUFFER_SCRATCH && d < program->buffers.at[i]->rank; d++) {
+            const char *min  = intern(lw->cx, arena_printf(lw->arena, "%s.min.%d", program->buffers.at[i]->name, d));
+            const Expr *zero = x_int(lw, 0);
+            form             = expr_substitute(lw->exprs, form, 1, &min, &zero);
+        }
+    return expr_is_int(simplify(p->known, form), &value) && value < 0;
+}
+
 /* Takes a <= b for granted; then a test of the block shows that it holds. False: no test does. */
 static bool decide(InteriorPass *p, const Expr *a, const Expr *b)
 {
@@ -181,7 +201,7 @@ static bool decide(InteriorPass *p, const Expr *a, const Expr *b)
         p->test.decisions += constant >= 0;
         return constant >= 0;
     }
-    return require(p, form);
+    return !never_holds(p, form) && require(p, form);
 }
 
 /* Does an opened form grow with the variables of the kernel (1), or shrink (-1)? 0: neither, or not known. */
@@ -242,10 +262,74 @@ static const Expr *inside_node(void *user, const Expr *e)
     return decide_comparison(p, e) ? expr_int(p->lw->exprs, KN_BOOL, 1) : e;
 }
 
+/* The unrolled loop whose variable the condition of a choice bounds by a constant, `*most`; -1: it is another
+ * condition. In each copy the choice is made when the code is, and the other side is not evaluated. */
+static int bounded_loop(const InteriorPass *p, const Expr *e, int64_t *most)
+{
+    int64_t     first;
+    const Expr *c = e->op == EX_SELECT ? e->args[0] : NULL;
+    if (!c || (c->op != EX_LE && c->op != EX_LT) || c->args[0]->op != EX_VAR || !expr_is_int(c->args[1], most))
+        return -1;
+    int i = p->name_count - 1;
+    while (i >= p->grid && (p->names[i].value || p->names[i].name != c->args[0]->u.name))
+        i--;
+    *most -= c->op == EX_LT;
+    return i >= p->grid && p->names[i].copied && expr_is_int(p->names[i].min, &first) ? i : -1;
+}
+
+typedef struct ChoiceSearch {
+    const InteriorPass *pass;
+    bool                found;
+} ChoiceSearch;
+
+static void find_choice(const Expr *e, void *user)
+{
+    ChoiceSearch *s = user;
+    int64_t       most;
+    s->found |= bounded_loop(s->pass, e, &most) >= 0;
+}
+
+static bool has_choice(InteriorPass *p, const Expr *e)
+{
+    ChoiceSearch s = { p, false };
+    expr_visit(p->lw->exprs, e, find_choice, &s);
+    return s.found;
+}
+
+/* An expression with choices like `if c < 3 then in(x, y, c) else 1`: where c < 3, its index need not be clamped. */
+static const Expr *inside_choices(InteriorPass *p, const Expr *e, Map *done)
+{
+    ExprPool   *pool   = p->lw->exprs;
+    const Expr *result = map_get(done, e);
+    if (result || !e->count)
+        return result ? result : e;
+    const Expr **args = ARENA_ARRAY(p->lw->arena, const Expr *, e->count);
+    int64_t      most;
+    const int    loop = bounded_loop(p, e, &most);
+    for (uint32_t i = 0; i < e->count; i++)
+        if (loop < 0 || i != 1)
+            args[i] = inside_choices(p, e->args[i], done);
+    if (loop >= 0) {
+        const InnerName whole = p->names[loop];
+        Map             narrow;
+        map_init(&narrow, p->lw->arena);
+        p->names[loop].max = opened(p, x_min(p->lw, whole.max, x_int(p->lw, most)));
+        args[1]            = inside_choices(p, e->args[1], &narrow);
+        p->names[loop]     = whole;
+    }
+    result = inside_node(p, expr_rebuild(pool, e, args));
+    map_set(done, e, result);
+    return result;
+}
+
 static const Expr *inside_expr(void *user, const Expr *e)
 {
     InteriorPass *p = user;
-    return e ? expr_rewrite(p->lw->exprs, e, inside_node, p) : NULL;
+    Map           done;
+    if (!e || !has_choice(p, e))
+        return e ? expr_rewrite(p->lw->exprs, e, inside_node, p) : NULL;
+    map_init(&done, p->lw->arena);
+    return inside_choices(p, e, &done);
 }
 
 /* ---- Code of the interior -------------------------------------------------------------------------- */
@@ -260,7 +344,7 @@ static void push_name(InteriorPass *p, InnerName name)
 /* The body of a loop for the iterations up to `end`, of those up to `last`. */
 static const Stmt *inside_body(InteriorPass *p, const Stmt *s, const Expr *first, const Expr *last, const Expr *end)
 {
-    push_name(p, (InnerName){ .name = s->loop.name, .min = first, .max = end });
+    push_name(p, (InnerName){ .name = s->loop.name, .min = first, .max = end, .copied = s->loop.kind == LOOP_UNROLL });
     simplifier_push_range(p->known, s->loop.name, first, last);
     const Stmt *body = inside(p, s->loop.body);
     simplifier_pop(p->known);

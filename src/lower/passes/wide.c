@@ -1,18 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* Wide accesses: several elements that one thread reads or writes side by side.
+/* Wide accesses: several elements that one thread reads or writes side by side; and coordinates of the output that are
+ * divided by a power of two, as where a level of a pyramid is read.
  *
- * Takes   kernels whose threads have unrolled or vectorized loops along rows.
+ * Takes   kernels whose threads have unrolled or vectorized loops along rows, or such divisions.
  * Gives   the code of interior blocks (or of all, where there is no other) twice: for ports whose rows begin at
- * multiples of as many elements as such a loop has iterations, and as it was. In the first a stride is a multiple by
- * its form, and so is the distance from the first column of an input to that of the output, or the first column itself
- * where the input is read along another variable. Where pieces are shifted inward first columns and the length of a row
- * are multiples. From that a backend sees that addresses are aligned, and joins accesses. Holds   element 0 of a buffer
- * on a device lies at a multiple of 16 bytes (runtime/device.h). The conditions are the same for all blocks. */
+ *         multiples of as many elements as such a loop has iterations, and as it was. In the first a stride is a
+ *         multiple by its form, and so is the distance from the first column of an input to that of the output, or the
+ *         first column itself where the input is read along another variable. Where pieces are shifted inward, first
+ *         columns and the length of a row are multiples. From that a backend sees that addresses are aligned, and
+ *         joins accesses. Where coordinates are divided, the
+ *         output begins at a multiple of the divisor in the first, too: in each copy of an unrolled loop the remainder
+ *         is a constant, and neighbours have one quotient.
+ * Holds   element 0 of a buffer on a device lies at a multiple of 16 bytes (runtime/device.h). The conditions are the
+ *         same for all blocks. */
 #include "ir/kernel.h"
 #include "lower/bounds/index_expr.h"
 #include "lower/passes/pass_tools.h"
 
-enum { MOST_NAMES = 1024, MOST_PORTS = 64, MOST_BYTES = 16 };
+#include <string.h>
+
+enum { MOST_NAMES = 1024, MOST_PORTS = 64, MOST_BYTES = 16, MOST_DIVISOR = 64 };
 
 typedef struct WidePass {
     Lower        *lw;
@@ -26,10 +33,12 @@ typedef struct WidePass {
     const Buffer *ports[MOST_PORTS]; /* that the kernel touches */
     int           port_count;
     const Buffer *written;
-    const char   *first, *extent;    /* along its rows: its first column, and how many there are */
-    bool          to_end;            /* where it is written depends on the extent: pieces are shifted inward */
-    bool          along[MOST_PORTS]; /* columns of a port are read that depend on the first one of `written` */
-    Map           seen;              /* expressions */
+    const char   *first, *extent;             /* along its rows: its first column, and how many there are */
+    bool          to_end;                     /* where it is written depends on the extent: pieces are shifted inward */
+    bool          along[MOST_PORTS];          /* columns of a port are read that depend on the first one of `written` */
+    int64_t       divisors[KN_MAX_RANK];      /* of its coordinates; 0: there are none */
+    Map           seen;                       /* expressions */
+    void (*visit)(void *user, const Expr *e); /* what is looked for in expressions */
 } WidePass;
 
 static const char *port_name(WidePass *p, const Buffer *b, const char *what, int dim)
@@ -46,6 +55,61 @@ static void note_port(WidePass *p, const Buffer *b)
         i++;
     if (b->kind != BUFFER_SCRATCH && b->rank && i == p->port_count && i < MOST_PORTS)
         p->ports[p->port_count++] = b;
+}
+
+static bool is_copied(const WidePass *p, const Expr *atom)
+{
+    int i = 0;
+    while (i < p->loop_count && (atom->op != EX_VAR || p->loops[i] != atom->u.name))
+        i++;
+    return i < p->loop_count;
+}
+
+/* The dimension of the output whose first coordinate is all that keeps the remainder of the form from being a constant
+ * in each copy; -1: there is none. */
+static int divided_dimension(WidePass *p, const Linear *form, int64_t by)
+{
+    int  found  = -1;
+    bool copied = false;
+    for (int i = 0; i < form->count; i++) {
+        const Expr *atom = form->atoms[i];
+        int         d    = 0;
+        copied |= is_copied(p, atom);
+        if (form->coefficients[i] % by == 0 || is_copied(p, atom))
+            continue;
+        while (d < p->written->rank && (atom->op != EX_VAR || atom->u.name != port_name(p, p->written, "min", d)))
+            d++;
+        if (d == p->written->rank || found >= 0 || form->coefficients[i] != 1)
+            return -1;
+        found = d;
+    }
+    return copied ? found : -1;
+}
+
+/* Notes the divisor of a division of a coordinate of the output: the greatest one along each dimension counts. */
+static void note_division(WidePass *p, const Expr *e)
+{
+    Linear  form;
+    int64_t by;
+    if ((e->op != EX_DIV && e->op != EX_MOD) || e->type != KN_I32 || !expr_is_int(e->args[1], &by) || by < 2 ||
+        by > MOST_DIVISOR || (by & (by - 1)))
+        return;
+    const Expr *of = expr_substitute(p->lw->exprs, e->args[0], p->name_count, p->names, p->values);
+    const int   d =
+        expr_linear(p->lw->arena, simplify(p->lw->simplifier, of), &form) ? divided_dimension(p, &form, by) : -1;
+    if (d >= 0 && by > p->divisors[d])
+        p->divisors[d] = by;
+}
+
+static void find_divisions(void *user, const Expr *e)
+{
+    WidePass *p = user;
+    if (!e || map_get(&p->seen, e))
+        return;
+    map_set(&p->seen, e, e);
+    note_division(p, e);
+    for (uint32_t i = 0; i < e->count; i++)
+        find_divisions(p, e->args[i]);
 }
 
 typedef struct Mention {
@@ -76,11 +140,22 @@ static void find_ports(void *user, const Expr *e)
     map_set(&p->seen, e, e);
     if (e->op == EX_LOAD)
         note_port(p, e->u.buffer);
-    for (int i = 0; e->op == EX_LOAD && p->first && i < p->port_count; i++)
+    for (uint32_t i = 0; i < e->count; i++)
+        find_ports(p, e->args[i]);
+}
+
+/* Which ports are read along the rows of the output? */
+static void find_along(void *user, const Expr *e)
+{
+    WidePass *p = user;
+    if (!e || map_get(&p->seen, e))
+        return;
+    map_set(&p->seen, e, e);
+    for (int i = 0; e->op == EX_LOAD && i < p->port_count; i++)
         if (p->ports[i] == e->u.buffer)
             p->along[i] |= mentions(p, e->args[0], p->first);
     for (uint32_t i = 0; i < e->count; i++)
-        find_ports(p, e->args[i]);
+        find_along(p, e->args[i]);
 }
 
 /* Does one iteration of the loop more move the index by one element? */
@@ -127,7 +202,7 @@ static void look(void *user, const Stmt *s)
 {
     WidePass *p     = user;
     const int names = p->name_count, loops = p->loop_count;
-    stmt_children(s, find_ports, NULL, p);
+    stmt_children(s, p->visit, NULL, p);
     for (int i = 0; s->kind == STMT_STORE && i < s->store.count; i++)
         note_store(p, &s->store.places[i]);
     if (s->kind == STMT_LET)
@@ -149,70 +224,94 @@ static void look(void *user, const Stmt *s)
 typedef struct Aligned {
     WidePass   *p;
     const Expr *condition;
-    const char *names[MOST_PORTS * KN_MAX_RANK];  /* of ports, */
-    const Expr *values[MOST_PORTS * KN_MAX_RANK]; /* and what stands in their place */
+    const char *names[(MOST_PORTS + 1) * KN_MAX_RANK];  /* of ports, */
+    const Expr *values[(MOST_PORTS + 1) * KN_MAX_RANK]; /* and what stands in their place */
     int         count;
-    const char *lets[MOST_PORTS * KN_MAX_RANK];
-    const Expr *parts[MOST_PORTS * KN_MAX_RANK];
+    const char *lets[(MOST_PORTS + 1) * KN_MAX_RANK];
+    const Expr *parts[(MOST_PORTS + 1) * KN_MAX_RANK];
 } Aligned;
 
-/* `whole` must be a multiple of the width. In place of `name` stands (whole / width) * width from now on or, with a
- * `rest`, rest - (whole / width) * width. */
-static void assume(Aligned *a, const char *name, const Expr *whole, const Expr *rest)
+/* `whole` must be a multiple of `by`. In place of `name` stands (whole / by) * by from now on or, with a `rest`,
+ * rest - (whole / by) * by. */
+static const Expr *assume(Aligned *a, const char *name, const Expr *whole, int64_t by, const Expr *rest)
 {
-    WidePass     *p     = a->p;
-    Lower        *lw    = p->lw;
+    Lower        *lw    = a->p->lw;
     const kn_type type  = (kn_type)whole->type;
-    const Expr   *width = expr_int(lw->exprs, type, p->width), *zero = expr_int(lw->exprs, type, 0);
-    const char   *part  = intern(lw->cx, arena_printf(lw->arena, "%s@%d", name, (int)p->width));
+    const Expr   *width = expr_int(lw->exprs, type, by), *zero = expr_int(lw->exprs, type, 0);
+    const char   *part  = intern(lw->cx, arena_printf(lw->arena, "%s@%d", name, (int)by));
     const Expr   *back  = x_op(lw, EX_MUL, expr_var(lw->exprs, type, part), width);
     a->condition        = x_and(lw, a->condition, x_op(lw, EX_EQ, x_op(lw, EX_MOD, whole, width), zero));
     a->lets[a->count]   = part;
     a->parts[a->count]  = x_op(lw, EX_DIV, whole, width);
     a->names[a->count]  = name;
     a->values[a->count] = rest ? x_sub(lw, rest, back) : back;
-    a->count++;
+    return a->values[a->count++];
 }
 
-static const Stmt *widen(WidePass *p, const Stmt *s)
+/* Rows of all ports begin at multiples of the width, seen from the first column of the output or, where they are not
+ * read along its rows or these are filled up to the end, from column 0. */
+static void assume_rows(Aligned *a, const Expr *first)
 {
-    Lower      *lw   = p->lw;
-    const Stmt *open = s;
-    Aligned     a    = { .p = p };
-    p->width = p->loop_count = p->port_count = 0;
-    p->name_count                            = p->host_count;
-    p->written                               = NULL;
-    p->first = p->extent = NULL;
-    p->to_end            = false;
-    map_init(&p->seen, lw->arena);
-    look(p, s);
-    if (p->width < 2 || !p->written)
-        return s;
-    p->first  = port_name(p, p->written, "min", p->written->dense);
-    p->extent = port_name(p, p->written, "extent", p->written->dense);
-    for (int i = 0; i < p->port_count; i++)
-        p->along[i] = false;
-    map_init(&p->seen, lw->arena);
-    look(p, s);
-    const Expr *first = x_var(lw, p->first);
+    WidePass *p  = a->p;
+    Lower    *lw = p->lw;
     for (int i = 0; i < p->port_count; i++) {
         const Buffer *b = p->ports[i];
         for (int d = 0; d < b->rank; d++)
             if (d != b->dense) {
                 const char *stride = port_name(p, b, "stride", d);
-                assume(&a, stride, expr_var(lw->exprs, KN_I64, stride), NULL);
-            } else if (b != p->written || p->to_end) {
+                assume(a, stride, expr_var(lw->exprs, KN_I64, stride), p->width, NULL);
+            } else if (b != p->written) {
                 const char *min      = port_name(p, b, "min", d);
                 const bool  distance = p->along[i] && !p->to_end;
-                assume(&a, min, distance ? x_sub(lw, first, x_var(lw, min)) : x_var(lw, min), distance ? first : NULL);
+                assume(a, min, distance ? x_sub(lw, x_var(lw, p->first), x_var(lw, min)) : x_var(lw, min), p->width,
+                       distance ? first : NULL);
             }
     }
-    if (p->to_end) {
-        open = stmt_substitute(lw->exprs, lw->arena, s, p->host_count, p->names, p->values);
-        assume(&a, p->extent, x_var(lw, p->extent), NULL);
-    }
+    if (p->to_end)
+        assume(a, p->extent, x_var(lw, p->extent), p->width, NULL);
+}
+
+static void search(WidePass *p, const Stmt *s, void (*visit)(void *user, const Expr *e))
+{
+    p->name_count = p->host_count;
+    p->loop_count = 0;
+    p->visit      = visit;
+    map_init(&p->seen, p->lw->arena);
+    look(p, s);
+}
+
+static const Stmt *widen(WidePass *p, const Stmt *s)
+{
+    Lower  *lw = p->lw;
+    Aligned a  = { .p = p };
+    p->width = p->port_count = 0;
+    p->written               = NULL;
+    p->extent                = NULL;
+    p->to_end                = false;
+    search(p, s, find_ports);
+    if (!p->written)
+        return s;
+    const int dense = p->written->dense;
+    p->first        = port_name(p, p->written, "min", dense);
+    p->extent       = port_name(p, p->written, "extent", dense);
+    memset(p->divisors, 0, sizeof p->divisors);
+    memset(p->along, 0, sizeof p->along);
+    search(p, s, find_divisions);
+    search(p, s, find_along);
+    if (p->to_end && p->width > p->divisors[dense])
+        p->divisors[dense] = p->width > 1 ? p->width : p->divisors[dense];
+    const Expr *first = x_var(lw, p->first);
+    for (int d = 0; d < p->written->rank; d++)
+        if (p->divisors[d]) {
+            const char *min  = port_name(p, p->written, "min", d);
+            const Expr *even = assume(&a, min, x_var(lw, min), p->divisors[d], NULL);
+            first            = d == dense ? even : first;
+        }
+    if (p->width >= 2)
+        assume_rows(&a, first);
     if (!a.condition)
         return s;
+    const Stmt *open = p->to_end ? stmt_substitute(lw->exprs, lw->arena, s, p->host_count, p->names, p->values) : s;
     const Stmt *wide = stmt_substitute(lw->exprs, lw->arena, open, a.count, a.names, a.values);
     for (int i = a.count; i-- > 0;)
         wide = stmt_let(lw->arena, a.lets[i], a.parts[i], wide);
