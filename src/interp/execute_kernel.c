@@ -18,8 +18,9 @@ typedef struct BlockRun {
     uint32_t  strand;  /* of the block */
     uint32_t *strands; /* of its threads, in this epoch; 0: none is needed yet */
     int       size[GPU_AXES], count;
-    int       thread; /* that runs; -1: all alike */
-    Map       shared; /* Buffer -> LaneMemory */
+    int       thread;   /* that runs; -1: all alike */
+    Map       shared;   /* Buffer -> LaneMemory */
+    Map       in_turns; /* Buffer that others share with -> SharedByte[] */
 } BlockRun;
 
 /* ---- Places ------------------------------------------------------------------------------ */
@@ -142,6 +143,7 @@ static void run_block(Executor *ex, const ExecStep *s, BlockRun *b, int64_t at)
 {
     scratch_begin(&b->arena, ex->cx);
     map_init(&b->shared, &b->arena);
+    map_init(&b->in_turns, &b->arena);
     begin_epoch(ex, b);
     ex->block = b;
     run_coordinates(ex, s, at);
@@ -234,6 +236,21 @@ static void run_barrier(Executor *ex, const ExecStep *s, const uint8_t *active)
 
 /* ---- Memory ------------------------------------------------------------------------------ */
 
+/* The bytes of the memory that the buffer has with others in turns; NULL: it has its own. */
+static SharedByte *bytes_in_turns(Executor *ex, const Buffer *b)
+{
+    const Buffer       *home   = shared_home(b);
+    const BufferMemory *memory = &ex->memories[home->id];
+    if (!memory->in_turns)
+        return NULL;
+    SharedByte *bytes = map_get_mutable(&ex->block->in_turns, home);
+    if (!bytes) {
+        bytes = ARENA_ARRAY(&ex->block->arena, SharedByte, (size_t)memory->in_turns);
+        map_set_mutable(&ex->block->in_turns, home, bytes);
+    }
+    return bytes;
+}
+
 /* Memory of the block: allocated again it is the same, with what other threads may still be doing to it. */
 static void run_shared(Executor *ex, const ExecStep *s, const uint8_t *active)
 {
@@ -249,6 +266,7 @@ static void run_shared(Executor *ex, const ExecStep *s, const uint8_t *active)
         lane_memory_allocate(&ex->block->arena, m->per_lane, m->buffer->type, count);
         map_set_mutable(&ex->block->shared, m->buffer, m->per_lane);
     }
+    m->bytes = bytes_in_turns(ex, m->buffer);
     m->counts->allocations++;
     m->counts->largest = bytes > m->counts->largest ? bytes : m->counts->largest;
     run_allocated(ex, s, active, bytes);
@@ -341,14 +359,25 @@ void make_threads(Executor *ex, ExecStep *step, const Stmt *s)
     make_nest_body(ex, step, nest, n.loops, n.body);
 }
 
+/* Has it memory together with others? */
+static bool in_turns(const Program *p, const Buffer *b)
+{
+    bool found = b->shares;
+    for (size_t i = 0; i < p->buffers.count; i++)
+        found = found || p->buffers.at[i]->shares == b;
+    return found;
+}
+
 /* Copies of an allocation share their memory. */
 static void count_shared(Executor *ex, const Buffer *b, int64_t bytes)
 {
-    BufferMemory *m     = &ex->memories[b->id];
+    BufferMemory *m     = &ex->memories[shared_home(b)->id];
     const int64_t known = m->kernel == ex->kernel ? m->shared : 0;
     m->kernel           = ex->kernel;
     m->shared           = bytes > known ? bytes : known;
     ex->shared_bytes += m->shared - known;
+    if (in_turns(ex->program, b) && m->shared > m->in_turns)
+        m->in_turns = m->shared;
 }
 
 void make_kernel_alloc(Executor *ex, ExecStep *step, const Stmt *s)

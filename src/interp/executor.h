@@ -42,6 +42,13 @@ typedef struct LaneMemory {
     Shadow *shadow; /* of index low */
 } LaneMemory;
 
+/* A byte of shared memory that several buffers have in turns: what was done to it last, and by way of which buffer. */
+typedef struct SharedByte {
+    const Buffer *buffer; /* NULL: nothing was stored to it */
+    Shadow       *owner;  /* the element of that buffer */
+    uint32_t      writer, reader;
+} SharedByte;
+
 typedef struct BufferMemory {
     const Buffer *buffer;
     BufferCounts *counts;
@@ -51,8 +58,10 @@ typedef struct BufferMemory {
     bool          in_kernel; /* allocated there */
     bool          on_device; /* the device has a copy: code of the host may read and write what a STMT_SYNC says */
     bool          host_reads, host_writes;
-    const Stmt   *kernel; /* that was found last to have it in shared memory, and the bytes */
-    int64_t       shared;
+    const Stmt   *kernel;   /* that was found last to have it in shared memory, and the bytes of */
+    int64_t       shared;   /* that memory: of shared_home alone */
+    int64_t       in_turns; /* bytes that other buffers have too, in any kernel; likewise */
+    SharedByte   *bytes;    /* of the element 0 on; NULL: it has memory of its own */
 } BufferMemory;
 
 /* What may run at the same time forms a tree: strand 0 is the function, each iteration of a parallel loop, each block

@@ -122,6 +122,44 @@ static Shadow *find(Executor *ex, const BufferMemory *s, const LaneMemory *mem, 
     return shadow;
 }
 
+/* ---- Memory in turns --------------------------------------------------------------------- */
+
+/* Nothing that another buffer has in these bytes may be read or written at the same time. */
+static void expect_turn(Executor *ex, const BufferMemory *s, const SharedByte *byte, uint32_t strand, const char *what)
+{
+    const uint32_t loop = strand && byte->buffer != s->buffer ? concurrent_by(ex, strand, ex->strand) : 0;
+    if (loop)
+        executor_mistake(ex, "`%s` %s `%s` where `%s` has been, which %s may be using at that moment", producer(ex),
+                         what, s->buffer->name, byte->buffer->name, ex->loops.at[loop].others);
+}
+
+static void watch_bytes(Executor *ex, const BufferMemory *s, int64_t index)
+{
+    const int64_t size = (int64_t)kn_type_size(s->buffer->type);
+    for (int64_t i = index * size; i < (index + 1) * size; i++) {
+        SharedByte *byte = &s->bytes[i];
+        expect_turn(ex, s, byte, byte->writer, "reads");
+        const uint32_t loop = byte->reader ? concurrent_by(ex, byte->reader, ex->strand) : 0;
+        byte->reader        = loop ? strand_of_all(ex, loop) : ex->strand;
+    }
+}
+
+/* The elements of others that lay there are gone. */
+static void take_bytes(Executor *ex, const BufferMemory *s, int64_t index, Shadow *shadow)
+{
+    const int64_t size = (int64_t)kn_type_size(s->buffer->type);
+    for (int64_t i = index * size; i < (index + 1) * size; i++) {
+        SharedByte *byte = &s->bytes[i];
+        expect_turn(ex, s, byte, byte->writer, "writes");
+        expect_turn(ex, s, byte, byte->reader, "writes");
+        if (byte->owner && byte->owner != shadow)
+            byte->owner->defined = false;
+        const bool     same = byte->buffer == s->buffer;
+        const uint32_t loop = same && byte->writer ? concurrent_by(ex, byte->writer, ex->strand) : 0;
+        *byte = (SharedByte){ s->buffer, shadow, loop ? strand_of_all(ex, loop) : ex->strand, same ? byte->reader : 0 };
+    }
+}
+
 /* ---- Accesses ---------------------------------------------------------------------------- */
 
 Lane memory_load(Executor *ex, const BufferMemory *s, int lane, int width, int64_t index, uint8_t *undefined)
@@ -142,6 +180,8 @@ void memory_watch(Executor *ex, const BufferMemory *s, int lane, int width, int6
     Shadow *shadow = find(ex, s, memory_of_lane(s, lane, width), index, "reads");
     if (!(ex->in_atomic && shadow->atomic))
         expect_alone(ex, s, shadow->writer, index, "reads");
+    if (s->bytes)
+        watch_bytes(ex, s, index);
     if (ex->in_atomic)
         return;
     const uint32_t loop = shadow->reader ? concurrent_by(ex, shadow->reader, ex->strand) : 0;
@@ -186,6 +226,8 @@ void memory_store(Executor *ex, const BufferMemory *s, int lane, int width, int6
             expect_alone(ex, s, shadow->writer, index, "writes");
         expect_alone(ex, s, shadow->reader, index, "writes");
     }
+    if (s->bytes)
+        take_bytes(ex, s, index, shadow);
     count_point(ex, s, shadow);
     memcpy(at, bytes, size);
     shadow->defined = !undefined && !others;

@@ -22,6 +22,7 @@ const MemoryInfo memory_table[MEMORY_COUNT] = {
     [MEMORY_REGISTER] = { "register", true,     false,    false },
     [MEMORY_SHARED]   = { "shared",   false,    false,    true },
     [MEMORY_GLOBAL]   = { "global",   false,    false,    true },
+    [MEMORY_CONSTANT] = { "constant", false,    false,    true },
 };
 /* clang-format on */
 
@@ -93,7 +94,7 @@ static const Record
 
 const Record buffer_record = RECORD("buffer", Buffer, buffer_fields,
     "buffer $name : $type $kind?func{ of $func} component $component rank $rank?dims{ dims (@rank{$dims})}"
-    " dense $dense in $memory?coordinates{ coordinates}");
+    " dense $dense in $memory?shares{ with $shares}?coordinates{ coordinates}");
 /* clang-format on */
 
 const Record *field_record(FieldKind kind)

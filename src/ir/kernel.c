@@ -7,13 +7,12 @@
  * Holds   the order depends on the text alone, so that host and device agree. */
 #include "ir/kernel.h"
 
-#include "base/map.h"
-
 typedef struct Search {
     Program *p;
     Kernel  *kernel; /* that is searched; NULL: the host's code */
     Map      seen;   /* expressions of this kernel */
     Map      own;    /* names that it binds, buffers that it allocates */
+    Map      lets;   /* the host's so far: values by name */
 } Search;
 
 static KernelBuffer *kernel_buffer(Search *s, const Buffer *b)
@@ -116,12 +115,17 @@ static void find_kernel(Search *s, const Stmt *st)
     find_own(s, st->kernel.body);
     if (k->block)
         find_in_kernel(s, k->block);
+    for (size_t i = 0; i < s->p->kernels.count && !k->same; i++)
+        if (!s->p->kernels.at[i]->same && kernel_same(s->p, &s->lets, s->p->kernels.at[i], k))
+            k->same = s->p->kernels.at[i];
     vec_push(s->p->arena, &s->p->kernels, k);
 }
 
 static void find_kernels(void *user, const Stmt *st)
 {
     Search *s = user;
+    if (st->kind == STMT_LET)
+        map_set(&s->lets, st->let.name, st->let.value);
     if (st->kind != STMT_KERNEL)
         stmt_children(st, NULL, find_kernels, s);
     else if (!program_kernel(s->p, st))
@@ -132,6 +136,7 @@ void program_find_kernels(Program *p)
 {
     Search s         = { .p = p };
     p->kernels.count = 0;
+    map_init(&s.lets, p->arena);
     if (p->body)
         find_kernels(&s, p->body);
 }
@@ -142,4 +147,39 @@ const Kernel *program_kernel(const Program *p, const Stmt *s)
         if (p->kernels.at[i]->stmt == s)
             return p->kernels.at[i];
     return NULL;
+}
+
+/* ---- Shared memory ---- */
+
+typedef struct SharedSearch {
+    const Buffer *home;
+    kn_type       type;
+    int64_t       most;
+} SharedSearch;
+
+static void find_shared(void *user, const Stmt *s)
+{
+    SharedSearch *search = user;
+    int64_t       count;
+    if (s->kind == STMT_ALLOC && shared_home(s->alloc.buffer) == search->home &&
+        s->alloc.buffer->type == search->type && expr_is_int(s->alloc.count, &count) && count > search->most)
+        search->most = count;
+    stmt_children(s, NULL, find_shared, search);
+}
+
+int64_t shared_elements(const Stmt *s, const Buffer *home, kn_type type)
+{
+    SharedSearch search = { home, type, 0 };
+    find_shared(&search, s);
+    return search.most;
+}
+
+int64_t shared_bytes(const Stmt *s, const Buffer *home)
+{
+    int64_t most = 0;
+    for (int type = 0; type < KN_TYPE_COUNT; type++) {
+        const int64_t bytes = shared_elements(s, home, (kn_type)type) * (int64_t)kn_type_size((kn_type)type);
+        most                = bytes > most ? bytes : most;
+    }
+    return most;
 }

@@ -4,6 +4,7 @@
 #ifndef KILN_IR_KERNEL_H
 #define KILN_IR_KERNEL_H
 
+#include "base/map.h"
 #include "ir/stmt.h"
 
 enum { GPU_AXES = 3, GPU_WARP = 32 };
@@ -24,11 +25,21 @@ struct Kernel {
     const Stmt *block;          /* what stands in them */
     VEC(KernelBuffer) buffers;
     VEC(const Expr *) values; /* EX_VAR, EX_PARAM: what the host knows and the kernel uses, each once */
+    const Kernel *same;       /* an earlier one, whose code does what this one does; NULL: it has code of its own */
 };
+
+/* The kernel that has the code. */
+static inline const Kernel *kernel_code(const Kernel *k)
+{
+    return k->same ? k->same : k;
+}
 
 /* Fills Program.kernels, in the order of the text. A kernel that stands in the program several times (copies of a loop
  * around it) is there once. */
 void program_find_kernels(Program *p);
+
+/* Is the code of `a` that of `b`, with other arguments? `lets` are those of the host by name. */
+bool kernel_same(const Program *p, const Map *lets, const Kernel *a, const Kernel *b);
 
 /* The kernel of a statement; NULL if there is none. */
 const Kernel *program_kernel(const Program *p, const Stmt *s);
@@ -40,5 +51,15 @@ typedef struct ThreadNest {
     const Stmt *body;
 } ThreadNest;
 ThreadNest thread_nest(const Stmt *s);
+
+/* Whose shared memory a buffer has: another's, or its own. */
+static inline const Buffer *shared_home(const Buffer *b)
+{
+    return b->shares ? b->shares : b;
+}
+/* The most elements of the type that the block `s` allocates in the memory of `home`; 0: none. */
+int64_t shared_elements(const Stmt *s, const Buffer *home, kn_type type);
+/* The bytes of that memory. */
+int64_t shared_bytes(const Stmt *s, const Buffer *home);
 
 #endif

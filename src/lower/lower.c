@@ -31,6 +31,7 @@ static const LowerPass gpu_passes[] = {
     { "ahead", "what the next iteration puts into shared memory loaded before it", lower_ahead },
     { "multiples", "where tiles begin as multiples of wide accesses", lower_multiples },
     { "loads", "what unrolled copies read is read before the first of them stores", lower_loads },
+    { "shared", "shared memory of a block used again where its first use has ended", lower_shared },
     { "barriers", "barriers where data crosses threads", lower_barriers },
     { "sync", "the host's copies of buffers made current where it uses them", lower_sync },
     { "math", "exp, sin and the like as sequences of basic operators", lower_math },

@@ -48,6 +48,9 @@ Program *lower(Plan *plan, const LowerOptions *options);
  * has it. Stops at `most`. */
 int64_t stmt_size(ExprPool *pool, const Stmt *s, int64_t most);
 
+/* passes/barriers.c: how many barriers a block of the kernel would execute. */
+int64_t barriers_needed(Lower *lw, const Stmt *kernel);
+
 /* ---- The passes, in order; after the first each is the file of its name in passes/ ---- */
 /* loops/loops.c: loops for every definition, with regions, storage and sliding windows. */
 const Stmt *lower_loops(Lower *lw, const Stmt *none);
@@ -66,6 +69,7 @@ const Stmt *lower_registers(Lower *lw, const Stmt *s);    /* registers.c: scratc
 const Stmt *lower_ahead(Lower *lw, const Stmt *s);        /* ahead.c: loads of the next iteration before this one */
 const Stmt *lower_multiples(Lower *lw, const Stmt *s);    /* wide.c: where tiles begin */
 const Stmt *lower_loads(Lower *lw, const Stmt *s);        /* loads.c: loads of unrolled copies before their stores */
+const Stmt *lower_shared(Lower *lw, const Stmt *s);       /* shared.c: shared memory of blocks packed */
 const Stmt *lower_barriers(Lower *lw, const Stmt *s);     /* barriers.c */
 const Stmt *lower_sync(Lower *lw, const Stmt *s);         /* sync.c */
 const Stmt *lower_math(Lower *lw, const Stmt *s);         /* math.c: mathematical functions as their expansions */

@@ -190,6 +190,8 @@ bool default_loops(Planner *pl, FuncDraft *f);
 /* ---- defaults_gpu.c ---- */
 /* The loops of a definition on a device. */
 bool default_kernel(Planner *pl, FuncDraft *f, DefDraft *d);
+/* Does the definition call C functions? */
+bool calls_c(Planner *pl, const Func *f, const Update *u);
 
 /* ---- levels.c ---- */
 Handler note_compute, note_store;

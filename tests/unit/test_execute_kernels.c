@@ -16,7 +16,8 @@ enum { N = 16 };
     "program p\n"                                                                                                      \
     "buffer in : i32 input of in component 0 rank 1 dims (x) dense 0 in auto\n"                                        \
     "buffer out : i32 output of out component 0 rank 1 dims (x) dense 0 in auto\n" SCRATCH("g", "global")              \
-        SCRATCH("h", "heap") SCRATCH("s", "shared") SCRATCH("r", "register") SCRATCH("t", "stack") "\n"
+        SCRATCH("h", "heap") SCRATCH("s", "shared") SCRATCH("r", "register") SCRATCH("t", "stack")                     \
+            SCRATCH("v", "shared with s") "\n"
 
 /* A program; the input is 0, 10, 20 … 150. */
 typedef struct KernelCase {
@@ -91,6 +92,22 @@ static const KernelCase right[] = {
       "        out[i64(4 * i + u)] = s[i64(3 - u)]\n"
       "      barrier\n",
       { 3, 2, 1, 0, 4, 3, 2, 1, 5, 4, 3, 2, REST4 }, NULL },
+    { "shared memory in turns, with barriers between",
+      "kernel k threads 4 1 1:\n"
+      "  alloc i32 s[i64(4)]:\n"
+      "    alloc i32 v[i64(4)]:\n"
+      "      gpu_thread t from 0 extent 4:\n"
+      "        s[i64(t)] = in[i64(t)]\n"
+      "      barrier\n"
+      "      gpu_thread t from 0 extent 4:\n"
+      "        out[i64(t)] = s[i64(3 - t)]\n"
+      "      barrier\n"
+      "      gpu_thread t from 0 extent 4:\n"
+      "        v[i64(t)] = t\n"
+      "      barrier\n"
+      "      gpu_thread t from 0 extent 4:\n"
+      "        out[i64(4 + t)] = v[i64(3 - t)]\n",
+      { 30, 20, 10, 0, 3, 2, 1, 0, REST8 }, NULL },
     { "registers over several nests",
       "kernel k threads 2 2 1:\n"
       "  gpu_block b from 0 extent 2:\n"
@@ -492,6 +509,31 @@ static const KernelCase wrong[] = {
       "    gpu_thread t from 0 extent 1:\n"
       "      s[i64(t)] = t\n",
       { 0 }, "49156 bytes of shared memory" },
+    { "shared memory in turns, written where another thread may still read",
+      "kernel k threads 4 1 1:\n"
+      "  alloc i32 s[i64(4)]:\n"
+      "    alloc i32 v[i64(4)]:\n"
+      "      gpu_thread t from 0 extent 4:\n"
+      "        s[i64(t)] = in[i64(t)]\n"
+      "      barrier\n"
+      "      gpu_thread t from 0 extent 4:\n"
+      "        out[i64(t)] = s[i64(3 - t)]\n"
+      "      gpu_thread t from 0 extent 4:\n"
+      "        v[i64(t)] = t\n",
+      { 0 }, "writes `v` where `s` has been, which another thread of the same block may be using" },
+    { "shared memory in turns, read after another's turn",
+      "kernel k threads 4 1 1:\n"
+      "  alloc i32 s[i64(4)]:\n"
+      "    alloc i32 v[i64(4)]:\n"
+      "      gpu_thread t from 0 extent 4:\n"
+      "        s[i64(t)] = in[i64(t)]\n"
+      "      barrier\n"
+      "      gpu_thread t from 0 extent 4:\n"
+      "        v[i64(t)] = t\n"
+      "      barrier\n"
+      "      gpu_thread t from 0 extent 4:\n"
+      "        out[i64(t)] = s[i64(t)]\n",
+      { 0 }, "what comes from memory that was never written" },
     { "shared memory of the host", "alloc i32 s[i64(4)]:\n  s[i64(0)] = 1\n", { 0 },
       "in shared memory outside kernels" },
     { "shared memory in a thread",

@@ -152,6 +152,14 @@ static void test_inside_threads(void)
                       "      vector x from 0 extent 4:\n"
                       "        out[i64(t * 3 + x)] = u8(in[i64(t * 3 + x)])\n"),
                "ld.global.nc", ".v4|.v2"); /* rows that begin anywhere */
+    expect_ptx(KERNEL("8 1 1", PORTS "buffer own : f32 scratch component 0 rank 0 dense 0 in stack\n",
+                      "    gpu_thread t from 0 extent 8:\n"
+                      "      alloc f32 own[i64(8)]:\n"
+                      "        for i from 0 extent in.extent.0:\n"
+                      "          for k from 0 extent 8:\n"
+                      "            own[i64(k)] = in[i64(i)]\n"
+                      "        out[i64(t)] = in[i64(t)]\n"),
+               "st.global", "bra \t$|st.local"); /* loops that do nothing */
     expect_ptx(KERNEL("8 1 1", PORTS,
                       "    gpu_thread t from 0 extent 8:\n"
                       "      vector x from 0 extent 4:\n"
@@ -180,6 +188,7 @@ static void test_inside_threads(void)
 #define SUB_FLOAT(x) x " - 1.0"
 #define ADD_BYTE(x)  x " + u8(1)"
 #define MAX_TWO(x)   "max(" x ", 2)"
+#define MAX_BYTE(x)  "max(" x ", u8(2))"
 #define TIMES(x)     x " * 3"
 
 static void test_atomics(void)
@@ -189,6 +198,8 @@ static void test_atomics(void)
     expect_ptx(ATOMIC("f32", ADD_FLOAT), "atom.global.add.f32|atom.shared.add.f32", "cas");
     expect_ptx(ATOMIC("f32", SUB_FLOAT), "atom.global.add.f32|atom.shared.add.f32", "cas");
     expect_ptx(ATOMIC("u8", ADD_BYTE), "atom.global.cas.b32|atom.shared.cas.b32", "");
+    expect_ptx(ATOMIC("u8", MAX_BYTE), "ld.volatile.global.u8|ld.volatile.shared.u8|atom.global.cas.b32",
+               ""); /* own loop */
     expect_ptx(ATOMIC("i32", TIMES), "atom.global.cas.b32|atom.shared.cas.b32", "");
     expect_ptx(KERNEL("8 1 1", PORTS "buffer own : f32 scratch component 0 rank 0 dense 0 in stack\n",
                       "    gpu_thread t from 0 extent 8:\n"

@@ -82,9 +82,10 @@ typedef struct CScope {
 
 /* Of a kernel: shared memory. */
 typedef struct CSharedArray {
-    const char *name, *type;
-    int64_t     count;
-    bool        unused; /* what it was made for stands in the other branch of the `if` around */
+    const char   *name, *type;
+    int64_t       count;
+    bool          unused; /* what it was made for stands in the other branch of the `if` around */
+    const Buffer *home;   /* whose memory it is, if others have it in turns */
 } CSharedArray;
 
 /* A function of the file that is being written. */

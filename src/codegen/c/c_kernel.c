@@ -211,14 +211,59 @@ void c_predicated(CGen *g, const Stmt *s)
 
 /* ---- Memory ---- */
 
-/* An array for so many elements: one of the other branch, or a new one at the kernel's outermost scope, as the language
- * wants it. Atomic stores reach words of 8 bytes. */
-static const char *shared_array(CGen *g, const Buffer *b, int64_t count)
+/* Elements of whole words of 8 bytes, which atomic stores reach. */
+static int64_t round_to_words(int64_t count, kn_type type)
+{
+    const int64_t size = (int64_t)kn_type_size(type);
+    return (count * size + 7) / 8 * 8 / size;
+}
+
+/* Are there others in its memory? */
+static bool is_in_turns(const CGen *g, const Buffer *b)
+{
+    bool found = b->shares;
+    for (size_t i = 0; i < g->program->buffers.count; i++)
+        found = found || g->program->buffers.at[i]->shares == b;
+    return found;
+}
+
+/* The member for the buffer's type of a union, which the buffers that have the memory in turns have in common. */
+static const char *union_array(CGen *g, const Buffer *b)
 {
     CFunction    *f    = g->f;
-    const int64_t size = (int64_t)kn_type_size(b->type);
-    const char   *type = c_memory_type(b->type);
-    count              = (count * size + 7) / 8 * 8 / size;
+    const Buffer *home = shared_home(b);
+    const char   *name = NULL;
+    for (size_t i = 0; i < f->shared.count; i++)
+        if (f->shared.at[i].home == home)
+            name = f->shared.at[i].name;
+    if (!name) {
+        CScope      *kernel = &g->scopes[f->base];
+        CSharedArray a      = { .name = c_fresh(g, &f->used, c_identifier(g, home->name)), .type = "", .home = home };
+        Text         members;
+        name = a.name;
+        vec_push(g->arena, &f->shared, a);
+        text_init(&members, g->arena);
+        for (int type = 0; type < KN_TYPE_COUNT; type++) {
+            const int64_t count = shared_elements(g->kernel->block, home, (kn_type)type);
+            if (count)
+                text_printf(&members, "%s %s[%lld]; ", c_memory_type((kn_type)type), type_table[type].name,
+                            (long long)round_to_words(count, (kn_type)type));
+        }
+        c_text_wrapped(g, &kernel->text, kernel->indent,
+                       c_print(g, "__local union { %s} %s __attribute__((aligned(16)));", text_string(&members), name));
+    }
+    return c_print(g, "%s.%s", name, type_table[b->type].name);
+}
+
+/* An array for so many elements: one of the other branch, or a new one at the kernel's outermost scope, as the language
+ * wants it. */
+static const char *shared_array(CGen *g, const Buffer *b, int64_t count)
+{
+    CFunction *f = g->f;
+    if (is_in_turns(g, b))
+        return union_array(g, b);
+    const char *type = c_memory_type(b->type);
+    count            = round_to_words(count, b->type);
     for (size_t i = 0; i < f->shared.count; i++) {
         CSharedArray *a = &f->shared.at[i];
         if (a->unused && a->type == type && a->count >= count) {
@@ -311,6 +356,8 @@ const char *c_kernels_text(CGen *g)
     c_function_begin(g, &host);
     note_host_names(g, p->body);
     for (size_t i = 0; i < p->kernels.count; i++) {
+        if (p->kernels.at[i]->same)
+            continue;
         find_f64_in(g, p->kernels.at[i]->stmt);
         write_kernel(g, p->kernels.at[i], &host);
     }

@@ -148,6 +148,14 @@ static void gen_exchange_loop(Gen *g, const Place *p, const Expr *load, LLVMValu
     go_to(g, after);
 }
 
+/* Of parts of words LLVM 19 makes a loop that compares with the first value it has read, not with the last. */
+static bool is_miscompiled(const Gen *g, const Buffer *b, LLVMAtomicRMWBinOp op)
+{
+    const bool extreme = op == LLVMAtomicRMWBinOpMin || op == LLVMAtomicRMWBinOpUMin || op == LLVMAtomicRMWBinOpMax ||
+                         op == LLVMAtomicRMWBinOpUMax;
+    return g->kernel && extreme && kn_type_size(b->type) < 4;
+}
+
 static void gen_one_element(Gen *g, const Place *p)
 {
     const Address a = address_of(g, p->buffer, p->index, false);
@@ -155,7 +163,7 @@ static void gen_one_element(Gen *g, const Place *p)
     LLVMValueRef       ptr = address_pointer(g, &a, 0);
     LLVMAtomicRMWBinOp op;
     const Expr        *operand;
-    if (find_instruction(p, &op, &operand)) {
+    if (find_instruction(p, &op, &operand) && !is_miscompiled(g, p->buffer, op)) {
         const ShapedValue v = gen_expr(g, operand);
         here(g);
         const bool negate = g->kernel && op == LLVMAtomicRMWBinOpFSub; /* devices only add */

@@ -5,10 +5,11 @@
  * Gives   the same with barriers between thread nests: one before a nest that reads what an earlier nest stored since
  *         the last barrier, or stores what an earlier one read or stored.
  * Holds   a barrier stands outside thread loops, where all threads come by. A loop of the block is looked at twice: its
- *         first nest follows its last. Memory of one thread needs none. */
+ *         first nest follows its last. Memory of one thread needs none. Buffers that share memory count as one. */
+#include "ir/kernel.h"
 #include "lower/lower.h"
 
-/* What was read and written since the last barrier, by Buffer.id. */
+/* What was read and written since the last barrier, by the id of the buffer whose memory it is. */
 typedef struct Pending {
     bool *read, *written;
 } Pending;
@@ -60,7 +61,7 @@ static void touch_expr(void *user, const Expr *e)
         return;
     map_set(&t->seen, e, e);
     if (e->op == EX_LOAD && is_common(e->u.buffer))
-        t->p.read[e->u.buffer->id] = true;
+        t->p.read[shared_home(e->u.buffer)->id] = true;
     for (uint32_t i = 0; i < e->count; i++)
         touch_expr(t, e->args[i]);
 }
@@ -70,7 +71,7 @@ static void touch_stmt(void *user, const Stmt *s)
     Touch *t = user;
     for (int i = 0; s->kind == STMT_STORE && i < s->store.count; i++)
         if (is_common(s->store.places[i].buffer))
-            t->p.written[s->store.places[i].buffer->id] = true;
+            t->p.written[shared_home(s->store.places[i].buffer)->id] = true;
     stmt_children(s, touch_expr, touch_stmt, t);
 }
 
@@ -153,6 +154,39 @@ static const Stmt *place_in_kernel(BarrierPass *b, const Stmt *s)
     return stmt_for(b->lw->arena, s->loop.name, s->loop.kind, s->loop.min, s->loop.extent,
                     place_in_kernel(b, s->loop.body));
 }
+
+/* ---- Counting --------------------------------------------------------------------------------- */
+
+enum { SOME_ITERATIONS = 8 }; /* of a loop whose extent is not known */
+
+typedef struct BarrierCount {
+    int64_t times, all; /* that what is looked at is executed; barriers */
+} BarrierCount;
+
+static void count_barriers(void *user, const Stmt *s)
+{
+    BarrierCount *c     = user;
+    const int64_t outer = c->times;
+    int64_t       extent;
+    c->all += s->kind == STMT_BARRIER ? c->times : 0;
+    if (s->kind == STMT_FOR && loop_table[s->loop.kind].thread)
+        return;
+    if (s->kind == STMT_FOR && s->loop.kind != LOOP_BLOCK)
+        c->times *= expr_is_int(s->loop.extent, &extent) && extent > 0 ? extent : SOME_ITERATIONS;
+    stmt_children(s, NULL, count_barriers, c);
+    c->times = outer;
+}
+
+int64_t barriers_needed(Lower *lw, const Stmt *kernel)
+{
+    BarrierPass  b = { .lw = lw, .count = lw->program->buffers.count };
+    BarrierCount c = { .times = 1 };
+    b.now          = pending_new(&b, NULL);
+    count_barriers(&c, place_in_kernel(&b, kernel->kernel.body));
+    return c.all;
+}
+
+/* ---- The pass --------------------------------------------------------------------------------- */
 
 static const Stmt *find_kernels(void *user, const Stmt *s)
 {

@@ -34,7 +34,6 @@ typedef struct KernelCut {
     bool        lanes;
     bool        any_constant; /* a thread nest of this kernel has constant extents */
     bool        thread;       /* inside a thread nest */
-    int64_t     shared;       /* bytes of its shared memory */
     KernelSizes sizes;
 } KernelCut;
 
@@ -283,23 +282,15 @@ static const Stmt *cut_alloc(KernelCut *k, const Stmt *s, const StmtMap *m)
         return NULL;
     }
     const Memory wrong = k->thread ? MEMORY_SHARED : MEMORY_GLOBAL;
-    if (b->memory == wrong || b->memory == MEMORY_GLOBAL) {
+    if (b->memory == wrong || b->memory == MEMORY_GLOBAL || b->memory == MEMORY_CONSTANT) {
         diag_error(k->lw->cx, place_of(k, b->func),
-                   wrong == MEMORY_SHARED ? "compute it in the blocks" : "compute it at root",
+                   b->memory == MEMORY_SHARED ? "compute it in the blocks" : "compute it at root",
                    "`%s` is computed in a %s: it cannot be in %s memory", b->func ? b->func : b->name,
                    k->thread ? "thread" : "block", memory_table[b->memory].name);
         return NULL;
     }
     if (b->memory != MEMORY_REGISTER)
         b->memory = k->thread ? MEMORY_STACK : MEMORY_SHARED;
-    if (b->memory == MEMORY_SHARED)
-        k->shared += count * (int64_t)kn_type_size(b->type);
-    if (k->shared > GPU_SHARED_BYTES) {
-        diag_error(k->lw->cx, place_of(k, b->func), "smaller tiles, or compute it at root",
-                   "with `%s` a block has %lld bytes of shared memory, and a device has %d",
-                   b->func ? b->func : b->name, (long long)k->shared, GPU_SHARED_BYTES);
-        return NULL;
-    }
     const Stmt *body = m->stmt(m->user, s->alloc.body);
     if (!body)
         return NULL;
@@ -457,7 +448,6 @@ static const Stmt *cut_kernel(KernelCut *k, const Stmt *s)
     for (int i = 0; i < GPU_AXES; i++)
         k->threads[i] = 1;
     k->lanes = k->any_constant = false;
-    k->shared                  = 0;
     const Nest   n             = nest_take(k, s, false);
     const size_t outer         = k->sizes.lets.count;
     push_lets(k, &n);

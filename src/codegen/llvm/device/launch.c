@@ -27,7 +27,7 @@ static LLVMValueRef kernel_row(Gen *g, const Kernel *k)
         sizes[i] = (uint8_t)kn_type_size(k->values.at[i]->type);
     LLVMValueRef threads[GPU_AXES] = { i32_const(g, s->kernel.threads_x), i32_const(g, s->kernel.threads_y),
                                        i32_const(g, s->kernel.threads_z) };
-    LLVMValueRef fields[]          = { text_const(g, k->name, strlen(k->name) + 1),
+    LLVMValueRef fields[]          = { text_const(g, kernel_code(k)->name, strlen(kernel_code(k)->name) + 1),
                                        LLVMConstArray2(g->t.i32, threads, GPU_AXES),
                                        i32_const(g, (int64_t)k->buffers.count),
                                        i32_const(g, (int64_t)k->values.count),

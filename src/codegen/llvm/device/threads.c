@@ -146,15 +146,18 @@ void gen_barrier(Gen *g, const Stmt *s)
 
 /* ---- Scratch ---- */
 
-/* One array for each block. Copies of an allocation, from an unrolled loop, share it. */
-static LLVMValueRef shared_array(Gen *g, const Buffer *b, LLVMTypeRef type)
+/* One array for each block, as large as the largest allocation in it: of copies of a block, and of buffers that have it
+ * in turns. */
+static LLVMValueRef shared_array(Gen *g, const Buffer *b)
 {
-    char name[512];
-    snprintf(name, sizeof name, "%.200s.%.200s.%d", g->kernel->stmt->kernel.name, b->name, b->id);
+    const Buffer *home = shared_home(b);
+    char          name[512];
+    snprintf(name, sizeof name, "%.200s.%.200s.%d", g->kernel->stmt->kernel.name, home->name, home->id);
     LLVMValueRef it = LLVMGetNamedGlobal(g->module, name);
-    if (it && LLVMGlobalGetValueType(it) == type)
+    if (it)
         return it;
-    it = LLVMAddGlobalInAddressSpace(g->module, type, name, SHARED_SPACE);
+    LLVMTypeRef type = LLVMArrayType2(g->t.i8, (uint64_t)shared_bytes(g->kernel->block, home));
+    it               = LLVMAddGlobalInAddressSpace(g->module, type, name, SHARED_SPACE);
     LLVMSetInitializer(it, LLVMGetUndef(type));
     LLVMSetLinkage(it, LLVMInternalLinkage);
     LLVMSetAlignment(it, SCRATCH_ALIGNMENT);
@@ -182,8 +185,8 @@ void gen_kernel_scratch(Gen *g, const Stmt *s)
     n                = n < 1 ? 1 : n;
     LLVMTypeRef type = LLVMArrayType2(memory_type(g, b->type), (uint64_t)n);
     scope_push(g, NULL);
-    *state = (BufferState){ .base  = b->memory == MEMORY_SHARED ? shared_array(g, b, type) : thread_array(g, b, type),
-                            .level = g->f->base,
+    *state = (BufferState){ .base     = b->memory == MEMORY_SHARED ? shared_array(g, b) : thread_array(g, b, type),
+                            .level    = g->f->base,
                             .elements = n,
                             .own      = b->memory != MEMORY_SHARED };
     gen_stmt(g, s->alloc.body);
