@@ -345,7 +345,8 @@ bool plan_levels(Planner *pl)
     for (size_t i = 0; i < pl->drafts.count && !pl->failed; i++) {
         FuncDraft *f = pl->drafts.at[i];
         for (int k = -1; f->needed && f->func->kind == FUNC_DEFINED && k < f->func->update_count; k++)
-            check_prefetches(pl, draft_def(f, k));
+            if (check_prefetches(pl, draft_def(f, k)))
+                check_time_tile(pl, draft_def(f, k));
         if (f->needed && f->func->kind != FUNC_INPUT && pl->target.kind == TARGET_GPU) {
             check_c(pl, f);
             check_constant(pl, f);
