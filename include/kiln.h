@@ -205,6 +205,7 @@ KN_API bool kn_from_cache(const kn_module *m);
  *              than this
  *     llvm     NAME.ll                asm      NAME.s                loops    NAME.loops, the loop nest
  *     c        NAME.c and a NAME.h of its own: C11 that needs no runtime
+ *     ptx, opencl, device-llvm   NAME.ptx, NAME.cl, NAME.device.ll: the kernels
  * The target NULL is this machine's kind: on x86-64 one object with code for any such CPU, for AVX2 and for AVX-512,
  * which is chosen when it runs. *written, if not NULL, names the files that were made, separated by newlines. */
 KN_API kn_status kn_build(kn_pipeline *p, const char *path, const kn_options *options, const char *emit,

@@ -53,14 +53,19 @@ static bool pass_exists(kn_context *cx, const LowerPassList *list, const char *n
     return false;
 }
 
-/* What the backend makes of the program. The assembly of a program with kernels is theirs. */
+/* What a view shows. The assembly of a program with kernels is theirs, and so is the IR, where kernels have one. */
+static EmitKind view_format(const ShowCall *call, const Program *program, DeviceKind device)
+{
+    if (call->view == KN_VIEW_ASM)
+        return program->kernels.count ? device_format(device) : EMIT_ASM;
+    return program->kernels.count && device == emit_table[EMIT_DEVICE_LLVM].of_device ? EMIT_DEVICE_LLVM : EMIT_LLVM;
+}
+
+/* What the backend makes of the program. */
 static void show_emitted(ShowCall *call, const Program *program, const kn_options *options, const Targets *targets)
 {
     kn_context    *cx      = call->p->cx;
-    const bool     kernels = call->view == KN_VIEW_ASM && program->kernels.count > 0;
-    const EmitKind kind    = call->view == KN_VIEW_LLVM ? EMIT_LLVM
-                             : kernels                  ? device_format(targets->at[0].device)
-                                                        : EMIT_ASM;
+    const EmitKind kind    = view_format(call, program, targets->at[0].device);
     const Backend *backend = backend_emitting(kind);
     if (!backend)
         diag_status(cx, KN_ERROR_ARGUMENT, "this version makes no kernels for the target %s", targets->at[0].name);

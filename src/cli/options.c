@@ -54,7 +54,8 @@ const Option option_table[OPTION_COUNT] = {
     [OPTION_EMIT]          = { "--emit", 0, "WHAT[,WHAT…]", IN(BUILD),
                                "what to write: header, object, archive (the object and the runtime), so (a shared "
                                "library, linked by cc), "
-                               "llvm, asm, c (C11 that needs no runtime, and its header), loops, runtime (its source, "
+                               "llvm, asm, c (C11 that needs no runtime, and its header), ptx, opencl, device-llvm (of "
+                               "kernels), loops, runtime (its source, "
                                "for other machines); header,object,archive if not given" },
     [OPTION_TARGET]        = { "--target", 0, "TARGET[,TARGET…]",
                                IN(RUN) | IN(BENCH) | IN(BUILD) | IN(SHOW) | IN(SCHEDULE),

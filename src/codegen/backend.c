@@ -13,12 +13,13 @@ const EmitFormat emit_table[EMIT_KIND_COUNT] = {
     [EMIT_C]      = { "c",      ".c",    true,        "clean",  DEVICE_NONE,   false },
     [EMIT_PTX]    = { "ptx",    ".ptx",  false,       NULL,     DEVICE_CUDA,   false },
     [EMIT_OPENCL] = { "opencl", ".cl",   false,       NULL,     DEVICE_OPENCL, false },
+    [EMIT_DEVICE_LLVM] = { "device-llvm", ".device.ll", false, NULL, DEVICE_CUDA, false },
 };
 
 const Backend backend_table[] = {
     /* name    library            entry      loads  emits */
     { "llvm",  "libkiln-llvm.so", NULL,      true,
-      1u << EMIT_OBJECT | 1u << EMIT_LLVM | 1u << EMIT_ASM | 1u << EMIT_PTX },
+      1u << EMIT_OBJECT | 1u << EMIT_LLVM | 1u << EMIT_ASM | 1u << EMIT_PTX | 1u << EMIT_DEVICE_LLVM },
     { "c",     NULL,              c_codegen, false, 1u << EMIT_C | 1u << EMIT_OPENCL },
 };
 /* clang-format on */

@@ -17,8 +17,9 @@ typedef enum EmitKind {
     EMIT_LLVM,
     EMIT_ASM,
     EMIT_C,
-    EMIT_PTX,    /* the kernels of a program, for CUDA */
-    EMIT_OPENCL, /* the kernels of a program, as OpenCL C */
+    EMIT_PTX,         /* the kernels of a program, for CUDA */
+    EMIT_OPENCL,      /* the kernels of a program, as OpenCL C */
+    EMIT_DEVICE_LLVM, /* what EMIT_PTX is made of */
     EMIT_KIND_COUNT
 } EmitKind;
 

@@ -22,6 +22,7 @@ const MemoryInfo memory_table[MEMORY_COUNT] = {
     [MEMORY_REGISTER] = { "register", true,     false,    false },
     [MEMORY_SHARED]   = { "shared",   false,    false,    true },
     [MEMORY_GLOBAL]   = { "global",   false,    false,    true },
+    [MEMORY_CONSTANT] = { "constant", false,    false,    true },
 };
 /* clang-format on */
 

@@ -38,8 +38,16 @@ extern const char *const buffer_kind_names[BUFFER_KIND_COUNT]; /* "input", "outp
  * GLOBAL: on the device, allocated by the host, for kernels and (through STMT_SYNC) for the host. In a kernel, outside
  * its thread loops, scratch is SHARED, of constant size, one for each block; or REGISTER, one for each thread: the
  * index means the thread's own. Inside thread loops it is the thread's own, on its STACK or in REGISTERs. */
-typedef enum Memory { MEMORY_AUTO, MEMORY_STACK, MEMORY_HEAP, MEMORY_REGISTER, MEMORY_SHARED, MEMORY_GLOBAL } Memory;
-enum { MEMORY_COUNT = MEMORY_GLOBAL + 1 };
+typedef enum Memory {
+    MEMORY_AUTO,
+    MEMORY_STACK,
+    MEMORY_HEAP,
+    MEMORY_REGISTER,
+    MEMORY_SHARED,
+    MEMORY_GLOBAL,
+    MEMORY_CONSTANT /* of tables that kernels only read; MEMORY_GLOBAL once kernels are cut out */
+} Memory;
+enum { MEMORY_COUNT = MEMORY_CONSTANT + 1 };
 
 typedef struct MemoryInfo {
     const char *name;     /* the word of schedules and of printed code */

@@ -16,7 +16,7 @@ static void find_c(const Expr *e, void *found)
     *(bool *)found |= e->op == EX_EXTERN;
 }
 
-static bool calls_c(Planner *pl, const Func *f, const Update *u)
+bool calls_c(Planner *pl, const Func *f, const Update *u)
 {
     bool found = false;
     for (int i = 0; i < f->component_count; i++)

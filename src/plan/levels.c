@@ -250,6 +250,55 @@ static bool check_prefetches(Planner *pl, const DefDraft *d)
     return true;
 }
 
+/* ---- Kernels ---------------------------------------------------------------------------- */
+
+static bool has_kernel_loop(const PlanDef *def, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (def->loops[i].kind == LOOP_BLOCK || loop_table[def->loops[i].kind].thread)
+            return true;
+    return false;
+}
+
+/* Is the level inside a loop of a kernel? */
+static bool in_kernel(const Plan *plan, PlanLevel at)
+{
+    while (at.def && !has_kernel_loop(at.def, at.loop + 1))
+        at = from_tree(around(plan, at.def));
+    return at.def != NULL;
+}
+
+/* C runs on the host. */
+static bool check_c(Planner *pl, const FuncDraft *f)
+{
+    const bool inside = in_kernel(pl->plan, f->plan->compute);
+    const Loc  loc    = f->computed_by ? f->computed_by->loc : f->func->loc;
+    if (f->func->kind == FUNC_STAGE)
+        return !inside ||
+               refuse(pl, ERROR_EXTERN, loc, "compute_root()",
+                      "`%s` is an extern stage, and a kernel cannot call functions of the host", f->func->name);
+    for (int k = 0; f->func->kind == FUNC_DEFINED && k <= f->func->update_count; k++) {
+        const PlanDef *def = &f->plan->defs[k];
+        if ((inside || has_kernel_loop(def, def->loop_count)) &&
+            calls_c(pl, f->func, k ? &f->func->updates[k - 1] : NULL))
+            return refuse(pl, ERROR_EXTERN, loc,
+                          "compute what calls C in a function of its own, at root and without loops of a kernel: the "
+                          "host computes that",
+                          "`%s` calls a C function, and a kernel cannot call functions of the host", f->func->name);
+    }
+    return true;
+}
+
+/* Constant memory is filled before the kernels that read it. */
+static bool check_constant(Planner *pl, const FuncDraft *f)
+{
+    if (f->plan->memory != MEMORY_CONSTANT || !in_kernel(pl->plan, f->plan->store))
+        return true;
+    return refuse(pl, ERROR_LEVEL, f->computed_by ? f->computed_by->loc : f->func->loc,
+                  "compute_root(); or store_in(shared), which each block fills",
+                  "`%s` is computed inside a kernel: it cannot be in constant memory", f->func->name);
+}
+
 /* ---- All -------------------------------------------------------------------------------- */
 
 static bool check_output(Planner *pl, const FuncDraft *f)
@@ -296,7 +345,12 @@ bool plan_levels(Planner *pl)
     for (size_t i = 0; i < pl->drafts.count && !pl->failed; i++) {
         FuncDraft *f = pl->drafts.at[i];
         for (int k = -1; f->needed && f->func->kind == FUNC_DEFINED && k < f->func->update_count; k++)
-            check_prefetches(pl, draft_def(f, k));
+            if (check_prefetches(pl, draft_def(f, k)))
+                check_time_tile(pl, draft_def(f, k));
+        if (f->needed && f->func->kind != FUNC_INPUT && pl->target.kind == TARGET_GPU) {
+            check_c(pl, f);
+            check_constant(pl, f);
+        }
     }
     return !pl->failed;
 }

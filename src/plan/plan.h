@@ -18,6 +18,7 @@
 
 #include "ir/stmt.h"
 #include "ir/target.h"
+#include "legal/time_distances.h"
 #include "pipeline/schedule.h"
 
 /* One loop of a definition. */
@@ -46,6 +47,13 @@ typedef struct PlanPrefetch {
     int64_t     ahead;
 } PlanPrefetch;
 
+/* time_tile: the steps of an update are cut into diamonds. */
+typedef struct PlanTimeTile {
+    int64_t       size; /* of a diamond, in coordinates; 0: there are none */
+    int           loop; /* over the steps; the next one is over the argument */
+    TimeDistances distances;
+} PlanTimeTile;
+
 typedef struct PlanDef PlanDef;
 
 /* Inside loop `loop` of `def`, which is neither a vector loop nor inside one; def NULL: root, outside all loops. */
@@ -66,6 +74,7 @@ struct PlanDef {
     int           threads, resident; /* launch_bounds; 0: not said */
     int           prefetch_count;
     PlanPrefetch *prefetches;
+    PlanTimeTile  time_tile;
     /* compute_with: its loops down to `with.loop` are those of with.def, which runs first in each iteration. def NULL:
      * none. with.def is the last definition of its function, both functions are computed at the same level, and this
      * one's comes just after it, or after others that are computed with it. Definitions of this function before this

@@ -46,6 +46,7 @@ struct DefDraft {
     const Directive *moved_by; /* the last directive that moved loops */
     VEC(Version) versions;     /* specialize */
     VEC(const Directive *) prefetches;
+    const Directive *time_tile;
     VEC(const Func *) reads;       /* the functions it reads, each once, itself excluded */
     VEC(const Func *) bound_reads; /* of them those that the bounds of its reduction variables read */
 };
@@ -170,6 +171,13 @@ bool check_nest(Planner *pl, DefDraft *d);
 /* ---- loops.c ---- */
 Handler apply_split, apply_fuse, apply_tile, apply_reorder, apply_loop_kind, apply_gpu_loops, apply_gpu_tile,
     apply_launch_bounds, apply_atomic, apply_specialize, apply_prefetch;
+
+/* ---- time_tile.c ---- */
+Handler apply_time_tile;
+/* Can it be obeyed, now that loops and levels are known? */
+bool check_time_tile(Planner *pl, DefDraft *d);
+
+/* ---- loops.c ---- */
 /* The loops of a definition before any directive. */
 void begin_loops(Planner *pl, FuncDraft *f, DefDraft *d);
 /* Checks the loops and hands them to the plan. */
@@ -190,6 +198,8 @@ bool default_loops(Planner *pl, FuncDraft *f);
 /* ---- defaults_gpu.c ---- */
 /* The loops of a definition on a device. */
 bool default_kernel(Planner *pl, FuncDraft *f, DefDraft *d);
+/* Does the definition call C functions? */
+bool calls_c(Planner *pl, const Func *f, const Update *u);
 
 /* ---- levels.c ---- */
 Handler note_compute, note_store;

@@ -74,6 +74,7 @@ typedef struct Choice {
                    too or is the head; stored where `store` says (micro_chains.c) */
     const MemberNest *nest;   /* WHERE_INSIDE: its own loops; NULL: the default's */
     const int        *memory; /* its dimensions in memory, innermost first; NULL: the declared order. Not of outputs */
+    int time_size, time_dim, time_update; /* > 0: this update's steps in diamonds of that size along that dimension */
 } Choice;
 
 /* A copy of node `of` (an input, or at root) that the main definition of `reader` reads instead. */

@@ -64,6 +64,12 @@ static void print_plain(const Printer *p, int s, int update, int lanes, bool par
     if (!facts->other_points && (inner || !rows))
         nest_text_add_reductions(&n);
     nest_text_print(&n, rows ? x : -1, lanes, is_natural(&n));
+    const Choice *c = &p->d->choices[s];
+    if (parallel && c->time_size && c->time_update == update) {
+        DIRECTIVE_WRITE(p->out, DIR_TIME_TILE, arg_name(f->updates[update].rvars[0].name),
+                        arg_name(f->args[c->time_dim]), arg_int(c->time_size));
+        return;
+    }
     for (int d = f->rank - 1, left = 2; parallel && d >= 1 && left > 0; d--, left--)
         if (facts->free & 1u << d)
             DIRECTIVE_WRITE(p->out, DIR_PARALLEL, arg_name(f->args[d]));

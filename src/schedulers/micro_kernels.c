@@ -84,5 +84,6 @@ void draft_choose_micro_kernels(Draft *d, const Machine *m)
     draft_legalize(d);
     choose_interleaved_channels(d, m);
     choose_prefetches(d, m);
+    choose_time_tiles(d, m);
     choose_half_vectors(d, m);
 }

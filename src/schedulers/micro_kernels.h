@@ -52,6 +52,9 @@ void choose_interleaved_channels(Draft *d, const Machine *m);
 /* Prefetch of large inputs, some rows ahead. After legalizing: levels decide the distance. */
 void choose_prefetches(Draft *d, const Machine *m);
 
+/* Steps of time-recursive updates in diamonds. After legalizing: what is at root decides. */
+void choose_time_tiles(Draft *d, const Machine *m);
+
 /* Vectors of half the register width. Last: all other lanes are chosen. */
 void choose_half_vectors(Draft *d, const Machine *m);
 

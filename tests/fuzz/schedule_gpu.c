@@ -14,19 +14,19 @@ bool is_inside(const Chain *c, bool thread)
 
 const char *some_memory(Scheduler *s, const Chain *c, int depth)
 {
-    static const char *const all[]  = { "heap", "stack", "register", "shared", "global" };
+    static const char *const all[]  = { "heap", "stack", "register", "shared", "global", "constant" };
     const Chain              around = { .count = 0 };
     Chain                    stored = c ? *c : around;
     stored.count                    = depth;
     if (!s->gpu)
         return all[pick(&s->g, chance(&s->g, 90) ? 1 : 3)];
     if (chance(&s->g, CARELESS))
-        return all[pick(&s->g, 5)];
+        return all[pick(&s->g, 6)];
     if (is_inside(&stored, true))
         return chance(&s->g, 70) ? "register" : "stack";
     if (is_inside(&stored, false))
         return chance(&s->g, 70) ? "shared" : "register";
-    return chance(&s->g, 70) ? "global" : "heap";
+    return chance(&s->g, 60) ? "global" : chance(&s->g, 50) ? "constant" : "heap";
 }
 
 /* What is computed at this depth, in a kernel: does a constant bound it? The loops inside, of the definition whose loop

@@ -168,7 +168,8 @@ static void emit_tail(Scheduler *s, const Def *d)
 /* A name for a part of a loop: "xo3". */
 static void part_name(Scheduler *s, const Loop *of, const char *suffix, char *to)
 {
-    snprintf(to, NAME_SIZE, "%.8s%s%d", of->name, suffix, s->numbered);
+    const size_t n = strlen(of->name); /* names of two loops differ in their ends */
+    snprintf(to, NAME_SIZE, "%.*s%s%s%d", n > 8 ? 3 : 0, of->name, of->name + (n > 8 ? n - 5 : 0), suffix, s->numbered);
 }
 
 /* Puts two loops in the place of loop `at`. */
@@ -414,6 +415,21 @@ static void prefetch(Scheduler *s, const Def *d)
         }
 }
 
+/* The steps in diamonds, along the outermost free argument. */
+static void time_tile(Scheduler *s, const Def *d)
+{
+    int dim = d->func->rank - 1;
+    while (dim > 0 && !d->update->is_free[dim])
+        dim--;
+    if (dim > 0 && chance(&s->g, 60)) {
+        directive(s, "vectorize");
+        emit(&s->g, "%s, 4)", d->func->args[0]);
+    }
+    directive(s, "time_tile");
+    emit(&s->g, "%s, %s, %u)", d->update->rvars[0].name, d->func->args[dim], 4 + (unsigned)pick(&s->g, 12));
+    end_chain(s);
+}
+
 /* How a loop of partial results runs. */
 static void emit_kind(Scheduler *s, const char *loop)
 {
@@ -525,6 +541,10 @@ void schedule_loops(Scheduler *s, Def *d)
     }
     if (gathers && chance(&s->g, s->style->reductions)) {
         factor(s, d);
+        return;
+    }
+    if (!s->gpu && d->update && d->other_points && d->update->rvar_count == 1 && chance(&s->g, 40)) {
+        time_tile(s, d);
         return;
     }
     d->begin = s->g.count;

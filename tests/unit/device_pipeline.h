@@ -302,7 +302,7 @@ typedef struct Worker {
     int32_t   in[STORE], out[STORE];
 } Worker;
 
-enum { WORKERS = 8, WORKER_CALLS = 100 };
+enum { WORKERS = 8, WORKER_CALLS = 125 };
 
 static inline void *work(void *given)
 {

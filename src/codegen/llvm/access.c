@@ -54,7 +54,7 @@ LLVMValueRef load_element(Gen *g, const Buffer *b, LLVMValueRef ptr, LLVMTypeRef
         return load_elements(g, b, ptr, type);
     LLVMValueRef v = LLVMBuildLoad2(g->b, type, ptr, "");
     LLVMSetAlignment(v, (unsigned)kn_type_size(b->type));
-    if (g->f->buffers[b->id].constant)
+    if (g->f->buffers[b->id].constant && !g->stays)
         LLVMSetMetadata(v, g->kind_invariant, LLVMMetadataAsValue(g->cx, g->empty));
     return mark_access(g, b, v);
 }

@@ -130,10 +130,48 @@ static LLVMValueRef int_to_float(Gen *g, LLVMValueRef v, kn_type from, kn_type t
     return narrow_float(g, v, to);
 }
 
+/* In a kernel, of a float from 0 to 65535: the sum with 2^23, rounded toward zero, has it in its last bits. A GPU adds
+ * twice as fast as it converts. NULL: this is none. */
+static LLVMValueRef whole_by_sum(Gen *g, LLVMValueRef v)
+{
+    if (!g->kernel || LLVMTypeOf(v) != g->t.f32)
+        return NULL;
+    LLVMValueRef args[2] = { v, float_like(g->t.f32, 0x1p23) };
+    return LLVMBuildBitCast(g->b, intrinsic(g, "llvm.nvvm.add.rz.f", 0, NULL, 2, args), g->t.i32, "");
+}
+
+/* In a kernel, any float brought into a byte, a NaN to 0, by the one instruction for it. NULL: this is none. */
+LLVMValueRef float_to_byte(Gen *g, LLVMValueRef v)
+{
+    static const char        text[] = "cvt.rzi.u8.f32 $0, $1;", operands[] = "=r,f";
+    static const char *const plain[] = { "memory", "nounwind", "willreturn" };
+    if (!g->kernel || LLVMTypeOf(v) != g->t.f32)
+        return NULL;
+    LLVMTypeRef  type = LLVMFunctionType(g->t.i32, &g->t.f32, 1, false);
+    LLVMValueRef cvt  = LLVMGetInlineAsm(type, text, sizeof text - 1, operands, sizeof operands - 1, false, false,
+                                         LLVMInlineAsmDialectATT, false);
+    LLVMValueRef byte = LLVMBuildCall2(g->b, type, cvt, &v, 1, "");
+    for (int i = 0; i < 3; i++) { /* accesses of memory may be joined across it */
+        const unsigned kind = LLVMGetEnumAttributeKindForName(plain[i], strlen(plain[i]));
+        LLVMAddCallSiteAttribute(byte, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(g->cx, kind, 0));
+    }
+    return LLVMBuildTrunc(g->b, byte, g->t.i8, "");
+}
+
+/* To 32 bits. */
+LLVMValueRef float_to_int_short(Gen *g, LLVMValueRef v, kn_type from, kn_type to)
+{
+    LLVMValueRef sum = whole_by_sum(g, widen_float(g, v, from));
+    return sum ? LLVMBuildAnd(g->b, sum, i32_const(g, 0xFFFF), "") : float_to_int_within(g, v, from, to);
+}
+
 /* Of what lies within a type of at most 32 bits. */
 LLVMValueRef float_to_int_within(Gen *g, LLVMValueRef v, kn_type from, kn_type to)
 {
-    v = widen_float(g, v, from);
+    v                = widen_float(g, v, from);
+    LLVMValueRef sum = to == KN_U8 || to == KN_U16 ? whole_by_sum(g, v) : NULL;
+    if (sum)
+        return LLVMBuildTrunc(g->b, sum, value_type(g, to, 0), "");
     if (to == KN_U32)
         return LLVMBuildFPToUI(g->b, v, like(g->t.i32, v), "");
     LLVMValueRef n = LLVMBuildFPToSI(g->b, v, like(g->t.i32, v), "");
@@ -150,6 +188,9 @@ LLVMValueRef float_to_int_within(Gen *g, LLVMValueRef v, kn_type from, kn_type t
 static LLVMValueRef float_to_small(Gen *g, LLVMValueRef v, kn_type to)
 {
     LLVMTypeRef  type = LLVMTypeOf(v);
+    LLVMValueRef byte = to == KN_U8 ? float_to_byte(g, v) : NULL;
+    if (byte)
+        return byte;
     LLVMValueRef low = float_like(type, (double)type_min(to)), high = float_like(type, (double)type_max(to));
     LLVMValueRef in = choose(g, LLVMBuildFCmp(g->b, LLVMRealOGT, v, low, ""), v, low);
     in              = choose(g, LLVMBuildFCmp(g->b, LLVMRealOLT, in, high, ""), in, high);

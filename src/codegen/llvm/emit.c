@@ -82,7 +82,7 @@ static void keep(Gen *g, Emitted *out, const char *bytes, size_t size)
 
 static void write_out(Gen *g, EmitKind kind, Emitted *out)
 {
-    if (kind == EMIT_LLVM) {
+    if (kind == EMIT_LLVM || kind == EMIT_DEVICE_LLVM) {
         char *text = LLVMPrintModuleToString(g->module);
         keep(g, out, text, strlen(text));
         LLVMDisposeMessage(text);
@@ -101,17 +101,24 @@ static void write_out(Gen *g, EmitKind kind, Emitted *out)
     LLVMDisposeMemoryBuffer(buffer);
 }
 
+static bool is_of_device(EmitKind kind)
+{
+    return kind == EMIT_PTX || kind == EMIT_DEVICE_LLVM;
+}
+
 /* The work, up to the first error. */
 static bool emit_guarded(Gen *g, EmitKind kind, Emitted *out)
 {
     if (setjmp(g->bail))
         return false;
-    if (kind == EMIT_PTX)
+    if (is_of_device(kind))
         gen_device_module(g);
     else
         gen_module(g);
     verify(g);
     run_passes(g);
+    if (kind == EMIT_PTX)
+        store_by_words(g);
     write_out(g, kind, out);
     return !g->diagnosed;
 }
@@ -137,7 +144,7 @@ bool emit_module(const Program *program, const CodegenOptions *options, int firs
     target_start();
     Gen g     = { .program = program,
                   .options = options,
-                  .target  = kind == EMIT_PTX ? &ptx_target : &options->targets[first],
+                  .target  = is_of_device(kind) ? &ptx_target : &options->targets[first],
                   .suffix  = "",
                   .first   = first,
                   .last    = last,
@@ -146,7 +153,7 @@ bool emit_module(const Program *program, const CodegenOptions *options, int firs
     if (!g.machine)
         return false;
     g.cx = LLVMContextCreate();
-    LLVMContextSetDiscardValueNames(g.cx, kind != EMIT_LLVM);
+    LLVMContextSetDiscardValueNames(g.cx, kind != EMIT_LLVM && kind != EMIT_DEVICE_LLVM);
     LLVMContextSetDiagnosticHandler(g.cx, note_diagnostic, &g);
     g.module     = LLVMModuleCreateWithNameInContext(program->name, g.cx);
     g.layout     = LLVMCreateTargetDataLayout(g.machine);

@@ -183,6 +183,7 @@ typedef struct Gen {
     Types                t;
     LLVMValueRef         rt_program;  /* constant */
     const Kernel        *kernel;      /* that is made; NULL: the host's code */
+    bool                 stays;       /* loads stay where they are, before later stores */
     LLVMMetadataRef     *alias_scope; /* by buffer id: { its scope }, and the list of all others */
     LLVMMetadataRef     *alias_others;
     LLVMMetadataRef      nontemporal;
@@ -279,6 +280,8 @@ typedef LLVMValueRef   Operator(Gen *g, const Expr *e, LLVMValueRef *args);
 extern Operator *const operator_table[EX_COUNT];
 LLVMValueRef           floor_by_constant(Gen *g, LLVMValueRef x, int64_t c, int bits); /* c > 0 */
 LLVMValueRef           convert(Gen *g, LLVMValueRef v, kn_type from, kn_type to, bool saturate);
+LLVMValueRef           float_to_byte(Gen *g, LLVMValueRef v);
+LLVMValueRef           float_to_int_short(Gen *g, LLVMValueRef v, kn_type from, kn_type to); /* of 0 to 65535 */
 LLVMValueRef           float_to_int_within(Gen *g, LLVMValueRef v, kn_type from, kn_type to);
 LLVMValueRef           widen_float(Gen *g, LLVMValueRef v, kn_type t);  /* f16, bf16 to f32; others as they are */
 LLVMValueRef           narrow_float(Gen *g, LLVMValueRef v, kn_type t); /* back */
@@ -371,14 +374,15 @@ typedef struct IndexPart {
 
 extern const Target ptx_target;
 void                gen_device_module(Gen *g); /* every kernel of the program */
-LLVMValueRef        kernel_index(Gen *g, IndexPart *parts, int count, int *level);
-void                gen_thread_nest(Gen *g, const Stmt *s);
-void                gen_barrier(Gen *g, const Stmt *s);
-void                gen_kernel_scratch(Gen *g, const Stmt *s); /* an allocation in a kernel */
-LLVMValueRef        rt_kernels(Gen *g);                        /* kn_rt_kernels of the program: a constant */
-void                gen_launch(Gen *g, const Stmt *s);
-void                gen_sync(Gen *g, const Stmt *s);
-void                gen_device_scratch(Gen *g, const Stmt *s); /* an allocation of the host for kernels */
+void         store_by_words(Gen *g); /* of its module, optimized: wide stores in a form that is one instruction */
+LLVMValueRef kernel_index(Gen *g, IndexPart *parts, int count, int *level);
+void         gen_thread_nest(Gen *g, const Stmt *s);
+void         gen_barrier(Gen *g, const Stmt *s);
+void         gen_kernel_scratch(Gen *g, const Stmt *s); /* an allocation in a kernel */
+LLVMValueRef rt_kernels(Gen *g);                        /* kn_rt_kernels of the program: a constant */
+void         gen_launch(Gen *g, const Stmt *s);
+void         gen_sync(Gen *g, const Stmt *s);
+void         gen_device_scratch(Gen *g, const Stmt *s); /* an allocation of the host for kernels */
 
 /* ---- module.c ---- */
 LLVMValueRef constant_global(Gen *g, LLVMValueRef value, const char *name); /* private to the module */

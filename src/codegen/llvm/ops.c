@@ -425,10 +425,35 @@ static LLVMValueRef build_mul_shift(Gen *g, const Expr *e, LLVMValueRef *a)
 
 /* ---- Conversions ---- */
 
+static bool is_bounded(const Expr *e, ExprOp op, double by)
+{
+    return e->op == op && e->args[1]->op == EX_FLOAT && e->args[1]->u.f == by;
+}
+
+/* The cast of a float in a kernel that is brought to 0 and 255, by the instruction that does both; NULL: it is another.
+ * A NaN is brought to 0. */
+static LLVMValueRef build_byte(Gen *g, const Expr *e, LLVMValueRef v)
+{
+    const Expr *from = e->args[0];
+    if (!g->kernel || from->type != KN_F32 || !type_is_int(e->type) || type_max(e->type) < 255 ||
+        !is_bounded(from, EX_MIN, 255) || !is_bounded(from->args[0], EX_MAX, 0))
+        return NULL;
+    for (int i = 0; i < 2; i++) /* build_min, build_max */
+        v = v && LLVMIsASelectInst(v) ? LLVMGetOperand(v, 1) : NULL;
+    LLVMValueRef byte = v ? float_to_byte(g, v) : NULL;
+    return !byte || type_bits(e->type) == 8 ? byte : LLVMBuildZExt(g->b, byte, value_type(g, e->type, 0), "");
+}
+
 static LLVMValueRef build_cast(Gen *g, const Expr *e, LLVMValueRef *a)
 {
-    if (type_is_float(e->args[0]->type) && type_is_int(e->type) && expr_clamped_within(e->args[0], e->type))
-        return float_to_int_within(g, a[0], e->args[0]->type, e->type);
+    const kn_type from = (kn_type)e->args[0]->type;
+    LLVMValueRef  byte = build_byte(g, e, a[0]);
+    if (byte)
+        return byte;
+    if (type_is_float(from) && (e->type == KN_I32 || e->type == KN_U32) && expr_clamped_within(e->args[0], KN_U16))
+        return float_to_int_short(g, a[0], from, e->type);
+    if (type_is_float(from) && type_is_int(e->type) && expr_clamped_within(e->args[0], e->type))
+        return float_to_int_within(g, a[0], from, e->type);
     return convert(g, a[0], e->args[0]->type, e->type, false);
 }
 

@@ -21,12 +21,21 @@ static void begin_with(Gen *g, const Expr *e)
     collect_loads(g, e);
 }
 
+/* What a kernel loads by a statement of its own is wanted there: marked as constant, ptxas would load it late to use
+ * fewer registers. */
+static bool is_early_load(const Gen *g, const Expr *value)
+{
+    return g->kernel && value->op == EX_LOAD && value->u.buffer->memory != MEMORY_SHARED;
+}
+
 static void gen_let(Gen *g, const Stmt *s)
 {
     begin_with(g, s->let.value);
-    ShapedValue v          = gen_expr(g, s->let.value);
-    const bool  coordinate = is_named_coordinate(g, s->let.value);
-    const bool  lasts =
+    g->stays              = is_early_load(g, s->let.value);
+    ShapedValue v         = gen_expr(g, s->let.value);
+    g->stays              = false;
+    const bool coordinate = is_named_coordinate(g, s->let.value);
+    const bool lasts =
         v.pure; /* else the memory it is made of may be written in the body: what it was has this name alone */
     scope_push(g, NULL);
     v.named                                  = g->depth;
@@ -261,10 +270,13 @@ static void gen_values(Gen *g, const Stmt *s)
 
 static void gen_store(Gen *g, const Stmt *s)
 {
+    const Place *first = &s->store.places[0];
+    g->stays           = first->buffer->memory == MEMORY_REGISTER && is_early_load(g, first->value);
     if (s->store.atomic)
         gen_atomic(g, s);
     else
         gen_values(g, s);
+    g->stays = false;
     for (int i = 0; i < s->store.count; i++)
         g->f->buffers[s->store.places[i].buffer->id].writes++;
 }

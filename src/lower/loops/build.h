@@ -7,6 +7,7 @@
  *   loop_nest.c      the variables of these loops: ranges, spans, bindings
  *   shared_loops.c   compute_with: loops that several definitions share
  *   prefetch.c       the prefetch directive
+ *   time_tiles.c     the time_tile directive
  *   regions.c        the box of each function at a level; needs.c: what accesses ask for
  *   slide.c          sliding windows and storage folding
  *   step_boxes.c     updates that read their neighbours: a box per step
@@ -107,6 +108,7 @@ struct LoopNest {
     const char     **same;     /* of a partner: per variable that of the leading nest, or NULL */
     const SplitMode *lead;     /* of a partner: the modes of the leading nest */
     int *follows; /* of a partner: per step that of the leading nest, if all its loops are shared; else -1 */
+    struct TimeTiles *time_tiles; /* that are open */
     const Expr
         *some; /* the condition that its box is not empty: partners make its loops run then, too; NULL: it holds */
 };
@@ -148,6 +150,18 @@ typedef struct Build {
     int64_t (*fold)[KN_MAX_RANK]; /* the fold factor; 0: not folded, -1: cannot be */
 } Build;
 
+/* time_tile: diamonds while their loops are made. */
+typedef struct TimeTiles {
+    int64_t     slope;
+    Prelude     outside, inside, in_tile; /* outside the waves, in a wave, in a tile */
+    const char *wave_name, *tile_name;
+    const Expr *first, *min, *h; /* the first step; the first coordinate, and the last seen from it */
+    const Expr *size;            /* of a tile, in u and v */
+    const Expr *wave_first, *waves, *tile_first, *tiles;
+    const Expr *from, *to; /* steps of a wave, from the first one */
+    const Expr *u, *v;     /* where the tile begins */
+} TimeTiles;
+
 /* ---- prelude.c ---- */
 void prelude_open(Build *b, Prelude *w);
 /* Gives the variable, or the value itself if it needs no name. */
@@ -183,6 +197,13 @@ bool        slide_moves(const Slide *s, int d);
  * such a function are clamped (clamp_mark_widened). */
 SymBox box_widened(Build *b, const Func *f, SymBox box);
 bool   box_widens(Build *b, const Func *f, int d);
+
+/* ---- time_tiles.c ---- */
+void time_tiles_open(Build *b, LoopNest *n, TimeTiles *tt);
+/* The ranges of the two loops in a tile, from those without tiles. */
+void        time_tiles_steps(Build *b, const TimeTiles *tt, const Expr **min, const Expr **extent);
+void        time_tiles_along(Build *b, const TimeTiles *tt, const char *steps, const Expr **min, const Expr **extent);
+const Stmt *time_tiles_close(Build *b, TimeTiles *tt, const Stmt *steps);
 
 /* ---- extents.c ---- */
 /* The most coordinates along d that the box has at a time, or -1. */

@@ -158,7 +158,13 @@ static const Stmt *open_plain(Build *b, LoopNest *n, int i)
     const PlanLoop *loop = &n->def->loops[i];
     nest_range(b, n, loop->var);
     NestVar    *at  = nest_find(n, loop->var);
-    const Expr *min = simplify(lw->simplifier, at->min), *extent = simplify(lw->simplifier, at->extent);
+    const Expr *min = at->min, *extent = at->extent;
+    if (n->time_tiles && i == n->def->time_tile.loop)
+        time_tiles_steps(b, n->time_tiles, &min, &extent);
+    if (n->time_tiles && i == n->def->time_tile.loop + 1)
+        time_tiles_along(b, n->time_tiles, n->def->loops[i - 1].var, &min, &extent);
+    min              = simplify(lw->simplifier, min);
+    extent           = simplify(lw->simplifier, extent);
     const Expr *last = x_sub(lw, x_add(lw, min, extent), x_int(lw, 1));
     Prelude     w    = { 0 };
     prelude_open(b, &w);
@@ -247,8 +253,20 @@ static int count_versions(const LoopNest *n)
     return count;
 }
 
+static const Stmt *open_time_tiles(Build *b, LoopNest *n, int i)
+{
+    TimeTiles *tt = ARENA_NEW(b->lw->arena, TimeTiles);
+    time_tiles_open(b, n, tt);
+    n->time_tiles     = tt;
+    const Stmt *steps = open_plain(b, n, i);
+    n->time_tiles     = NULL;
+    return time_tiles_close(b, tt, steps);
+}
+
 static const Stmt *open_loop(Build *b, LoopNest *n, int i)
 {
+    if (n->def->time_tile.size && i == n->def->time_tile.loop)
+        return open_time_tiles(b, n, i);
     const char     *name = n->def->loops[i].var;
     int             index;
     const PlanStep *s = nest_split_of_outer(n, name, &index);

@@ -8,11 +8,12 @@
  * Holds   a guard a <= b is worth a test if b - a is a linear form. In the test each variable of a loop inside the
  *         block is replaced by the end of its range that makes the form least: so it holds for all iterations. The
  *         test is made of what all threads of a block have in common. A guard that fails in every block where ports
- * begin at 0 stays. Where unrolled copies have a guard that the last iteration of the loop around them alone may not
- * meet, that iteration follows the loop, with its guards. From    the idea of Ragan-Kelley et al. 2013, section 4.5
- * (loop partitioning), for blocks. */
+ *         begin at 0 stays. Where unrolled copies have a guard that the last iteration of the loop around them alone
+ * may not meet, that iteration follows the loop, with its guards. The test is for outputs with as many channels as
+ *         unrolled copies, too (channels.c).
+ * From    the idea of Ragan-Kelley et al. 2013, section 4.5 (loop partitioning), for blocks. */
 #include "lower/bounds/index_expr.h"
-#include "lower/lower.h"
+#include "lower/passes/pass_tools.h"
 
 enum { MOST_CONDITIONS = 24, MOST_NAMES = 1024 };
 
@@ -39,6 +40,9 @@ typedef struct InteriorPass {
     int         grid; /* of them, the first are variables of block loops */
     BlockTest   test;
     bool        full;
+    const char *host_names[MOST_NAMES]; /* lets of the host around the kernel */
+    const Expr *host_values[MOST_NAMES];
+    int         host_count;
 } InteriorPass;
 
 static const Stmt *inside(void *user, const Stmt *s);
@@ -447,11 +451,13 @@ static const Stmt *inside(void *user, const Stmt *s)
 
 static const Stmt *with_interior(InteriorPass *p, const Stmt *s)
 {
-    p->test.count     = 0;
-    p->test.decisions = 0;
-    const Stmt *fast  = inside(p, s);
-    const Expr *all   = NULL;
-    if (!p->test.decisions || p->full)
+    const HostLets host  = { p->host_names, p->host_values, p->host_count };
+    const Expr    *all   = NULL;
+    const Stmt    *known = with_channels(p->lw, &host, s, &all);
+    p->test.count        = 0;
+    p->test.decisions    = 0;
+    const Stmt *fast     = inside(p, known);
+    if ((!p->test.decisions && !all) || p->full)
         return s;
     for (int i = 0; i < p->test.count; i++)
         all = x_and(p->lw, all, simplify(p->known, x_le(p->lw, x_int(p->lw, 0), p->test.forms[i])));
@@ -474,8 +480,17 @@ static const Stmt *find_kernels(void *user, const Stmt *s)
 {
     InteriorPass *p = user;
     const StmtMap m = { p->lw->arena, find_kernels, NULL, p };
-    if (s->kind != STMT_KERNEL)
-        return stmt_map(&m, s);
+    const int     n = p->host_count;
+    if (s->kind == STMT_LET && n < MOST_NAMES) {
+        p->host_values[n] = expr_substitute(p->lw->exprs, s->let.value, n, p->host_names, p->host_values);
+        p->host_names[n]  = s->let.name;
+        p->host_count++;
+    }
+    if (s->kind != STMT_KERNEL) {
+        s             = stmt_map(&m, s);
+        p->host_count = n;
+        return s;
+    }
     p->name_count = p->grid = 0;
     p->full                 = false;
     Stmt *kernel            = ARENA_NEW(p->lw->arena, Stmt);

@@ -282,9 +282,9 @@ static const Stmt *cut_alloc(KernelCut *k, const Stmt *s, const StmtMap *m)
         return NULL;
     }
     const Memory wrong = k->thread ? MEMORY_SHARED : MEMORY_GLOBAL;
-    if (b->memory == wrong || b->memory == MEMORY_GLOBAL) {
+    if (b->memory == wrong || b->memory == MEMORY_GLOBAL || b->memory == MEMORY_CONSTANT) {
         diag_error(k->lw->cx, place_of(k, b->func),
-                   wrong == MEMORY_SHARED ? "compute it in the blocks" : "compute it at root",
+                   b->memory == MEMORY_SHARED ? "compute it in the blocks" : "compute it at root",
                    "`%s` is computed in a %s: it cannot be in %s memory", b->func ? b->func : b->name,
                    k->thread ? "thread" : "block", memory_table[b->memory].name);
         return NULL;

@@ -5,8 +5,8 @@
 
 #include "lower/lower.h"
 
-/* Which expressions vary with a loop variable, directly or through lets. Lets are added one by one, as a walk from the
- * loop inward meets them. Siblings may bind one name to different values. */
+/* Which expressions vary with a loop variable, directly or through lets. HostLets are added one by one, as a walk from
+ * the loop inward meets them. Siblings may bind one name to different values. */
 typedef struct Varying {
     ExprPool *pool;
     Arena    *arena;
@@ -28,6 +28,17 @@ const Stmt *unroll_loop(Lower *lw, const Stmt *loop);
 const Expr *loop_last(Lower *lw, const Stmt *loop);
 /* The loop as one of another kind. */
 const Stmt *loop_as(Arena *a, const Stmt *loop, LoopKind kind);
+
+/* HostLets around a statement. */
+typedef struct HostLets {
+    const char **names;
+    const Expr **values; /* without names of lets */
+    int          count;
+} HostLets;
+
+/* channels.c: the code of a block for outputs with exactly as many channels as unrolled copies, and the condition of
+ * that; NULL: there is none. */
+const Stmt *with_channels(Lower *lw, const HostLets *host, const Stmt *s, const Expr **condition);
 
 /* a + b, a - b of i32 or i64, folded where both are constants or one is 0. */
 const Expr *index_add(ExprPool *pool, const Expr *a, const Expr *b);

@@ -27,7 +27,7 @@ typedef struct WidePass {
     const char   *loops[MOST_NAMES]; /* unrolled and vectorized loops around, */
     int64_t       extents[MOST_NAMES];
     int           loop_count;
-    int64_t       width;             /* the most elements side by side */
+    int64_t       width, read_width; /* the most elements side by side, of outputs and of inputs */
     const Buffer *ports[MOST_PORTS]; /* that the kernel touches */
     int           port_count;
     const Buffer *written;
@@ -107,16 +107,17 @@ static void find_divisions(void *user, const Expr *e)
         find_divisions(p, e->args[i]);
 }
 
-static void find_ports(void *user, const Expr *e)
+/* The 64 bits of a sum as the sum of those of its terms: coordinates do not wrap. */
+static const Expr *open_cast(void *user, const Expr *e)
 {
-    WidePass *p = user;
-    if (!e || map_get(&p->seen, e))
-        return;
-    map_set(&p->seen, e, e);
-    if (e->op == EX_LOAD)
-        note_port(p, e->u.buffer);
-    for (uint32_t i = 0; i < e->count; i++)
-        find_ports(p, e->args[i]);
+    WidePass   *p = user;
+    const Expr *a = e->op == EX_CAST && e->type == KN_I64 ? e->args[0] : NULL;
+    if (!a || a->type != KN_I32 || (a->op != EX_ADD && a->op != EX_SUB))
+        return e;
+    const Expr *parts[2];
+    for (int i = 0; i < 2; i++)
+        parts[i] = open_cast(p, x_cast(p->lw, KN_I64, a->args[i]));
+    return x_op(p->lw, a->op, parts[0], parts[1]);
 }
 
 /* Does one iteration of the loop more move the index by one element? */
@@ -129,24 +130,46 @@ static bool is_along_row(WidePass *p, const Expr *index, const char *loop)
     for (int i = 0; i < 2; i++) {
         const Expr *value = x_int(p->lw, i);
         ends[i]           = simplify(p->lw->simplifier, expr_substitute(pool, index, 1, &loop, &value));
+        ends[i]           = expr_rewrite(pool, ends[i], open_cast, p);
     }
     return expr_difference(ends[1], ends[0], &step) && step == 1;
 }
 
+/* The most elements of a port that one instruction can read or write at an index, if that is more than `least`. */
+static int64_t wider(WidePass *p, const Buffer *b, const Expr *index, int64_t least)
+{
+    for (int i = 0; i < p->loop_count; i++) {
+        int64_t width = p->extents[i] & -p->extents[i];
+        while (width * (int64_t)kn_type_size(b->type) > MOST_BYTES)
+            width /= 2;
+        if (width > least && is_along_row(p, index, p->loops[i]))
+            least = width;
+    }
+    return least;
+}
+
 static void note_store(WidePass *p, const Place *place)
 {
-    const int64_t size = (int64_t)kn_type_size(place->buffer->type);
     note_port(p, place->buffer);
     if (place->buffer->kind != BUFFER_OUTPUT || place->buffer->dense < 0)
         return;
     p->written = p->written ? p->written : place->buffer;
-    for (int i = 0; i < p->loop_count; i++) {
-        int64_t width = p->extents[i] & -p->extents[i];
-        while (width * size > MOST_BYTES)
-            width /= 2;
-        if (width > p->width && is_along_row(p, place->index, p->loops[i]))
-            p->width = width;
+    p->width   = wider(p, place->buffer, place->index, p->width);
+}
+
+static void find_ports(void *user, const Expr *e)
+{
+    WidePass *p = user;
+    if (!e || map_get(&p->seen, e))
+        return;
+    map_set(&p->seen, e, e);
+    if (e->op == EX_LOAD) {
+        note_port(p, e->u.buffer);
+        if (e->u.buffer->kind == BUFFER_INPUT && e->u.buffer->dense >= 0)
+            p->read_width = wider(p, e->u.buffer, e->args[0], p->read_width);
     }
+    for (uint32_t i = 0; i < e->count; i++)
+        find_ports(p, e->args[i]);
 }
 
 static void look(void *user, const Stmt *s)
@@ -202,7 +225,8 @@ static const Expr *assume(Aligned *a, const char *name, const Expr *whole, int64
     return a->values[a->count++];
 }
 
-/* Rows of all ports begin at multiples of the width, seen from the first column of the output. */
+/* Rows of all ports begin at multiples of the width, seen from the first column of the output, or from column 0 where
+ * none is written. */
 static void assume_rows(Aligned *a, const Expr *first)
 {
     WidePass *p  = a->p;
@@ -215,8 +239,9 @@ static void assume_rows(Aligned *a, const Expr *first)
                 assume(a, stride, expr_var(lw->exprs, KN_I64, stride), p->width, NULL);
             } else if (b != p->written) {
                 const char *min = port_name(p, b, "min", d);
-                assume(a, min, x_sub(lw, x_var(lw, port_name(p, p->written, "min", p->written->dense)), x_var(lw, min)),
-                       p->width, first);
+                const Expr *from =
+                    p->written ? x_var(lw, port_name(p, p->written, "min", p->written->dense)) : x_int(lw, 0);
+                assume(a, min, x_sub(lw, from, x_var(lw, min)), p->width, first);
             }
     }
 }
@@ -233,15 +258,17 @@ static const Stmt *widen(WidePass *p, const Stmt *s)
 {
     Lower  *lw = p->lw;
     Aligned a  = { .p = p };
-    p->width = p->port_count = 0;
-    p->written               = NULL;
+    p->width = p->read_width = p->port_count = 0;
+    p->written                               = NULL;
     search(p, s, find_ports);
-    if (!p->written)
+    p->width = p->written ? p->width : p->read_width;
+    if (!p->written && p->width < 2)
         return s;
     memset(p->divisors, 0, sizeof p->divisors);
-    search(p, s, find_divisions);
-    const Expr *first = x_var(lw, port_name(p, p->written, "min", p->written->dense));
-    for (int d = 0; d < p->written->rank; d++)
+    if (p->written)
+        search(p, s, find_divisions);
+    const Expr *first = p->written ? x_var(lw, port_name(p, p->written, "min", p->written->dense)) : x_int(lw, 0);
+    for (int d = 0; p->written && d < p->written->rank; d++)
         if (p->divisors[d]) {
             const char *min  = port_name(p, p->written, "min", d);
             const Expr *even = assume(&a, min, x_var(lw, min), p->divisors[d], NULL);

@@ -165,3 +165,49 @@ void gen_device_module(Gen *g)
         if (!g->program->kernels.at[i]->same)
             make_kernel(g, g->program->kernels.at[i]);
 }
+
+/* ---- Wide stores ---- */
+
+/* Some elements of a vector as one word, the first lowest. */
+static LLVMValueRef word_of(Gen *g, LLVMValueRef v, unsigned first, unsigned count)
+{
+    LLVMValueRef word = NULL;
+    for (unsigned i = 0; i < count; i++) {
+        LLVMValueRef part = LLVMBuildExtractElement(g->b, v, i32_const(g, first + i), "");
+        part              = LLVMBuildZExt(g->b, part, g->t.i32, "");
+        part              = i ? LLVMBuildShl(g->b, part, i32_const(g, i * 32 / count), "") : part;
+        word              = word ? LLVMBuildOr(g->b, word, part, "") : part;
+    }
+    return word;
+}
+
+/* The store of a vector of bytes or halves as one of words, which is one instruction; LLVM stores a vector of bytes
+ * word by word, also where it is converted to words. NULL: it is another store. */
+static LLVMValueRef as_words(Gen *g, LLVMValueRef store)
+{
+    LLVMValueRef v    = LLVMGetOperand(store, 0);
+    LLVMTypeRef  type = LLVMTypeOf(v);
+    if (LLVMGetTypeKind(type) != LLVMVectorTypeKind || LLVMGetTypeKind(LLVMGetElementType(type)) != LLVMIntegerTypeKind)
+        return NULL;
+    const unsigned bits = LLVMGetIntTypeWidth(LLVMGetElementType(type)), count = LLVMGetVectorSize(type);
+    if (bits < 8 || bits > 16 || count * bits < 64 || count * bits % 32)
+        return NULL;
+    LLVMValueRef wide = LLVMGetPoison(LLVMVectorType(g->t.i32, count * bits / 32));
+    LLVMPositionBuilderBefore(g->b, store);
+    for (unsigned w = 0; w < count * bits / 32; w++)
+        wide = LLVMBuildInsertElement(g->b, wide, word_of(g, v, w * 32 / bits, 32 / bits), i32_const(g, w), "");
+    LLVMValueRef made = LLVMBuildStore(g->b, wide, LLVMGetOperand(store, 1));
+    LLVMSetAlignment(made, LLVMGetAlignment(store));
+    return made;
+}
+
+void store_by_words(Gen *g)
+{
+    for (LLVMValueRef f = LLVMGetFirstFunction(g->module); f; f = LLVMGetNextFunction(f))
+        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
+            for (LLVMValueRef i = LLVMGetFirstInstruction(b), next; i; i = next) {
+                next = LLVMGetNextInstruction(i);
+                if (LLVMIsAStoreInst(i) && as_words(g, i))
+                    LLVMInstructionEraseFromParent(i);
+            }
+}
