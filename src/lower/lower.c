@@ -28,6 +28,8 @@ static const LowerPass gpu_passes[] = {
     { "vectorize", "bodies of vector loops made fit for lanes", lower_vectorize },
     { "tidy", "simplified at last", lower_simplify },
     { "registers", "scratch of a block divided among the registers of its threads", lower_registers },
+    { "ahead", "what the next iteration puts into shared memory loaded before it", lower_ahead },
+    { "multiples", "where tiles begin as multiples of wide accesses", lower_multiples },
     { "loads", "what unrolled copies read is read before the first of them stores", lower_loads },
     { "shared", "shared memory of a block used again where its first use has ended", lower_shared },
     { "barriers", "barriers where data crosses threads", lower_barriers },

@@ -99,8 +99,39 @@ static void test_module(kn_device *d)
     kn_context_free(cx);
 }
 
+/* A device or else the host: the same values, wherever it runs. */
+static void test_places(void)
+{
+    static const char *const targets[] = { "host-opencl", "host-cuda" }, *const places[] = { "", "host" };
+    uint16_t     values[32 * 32], result[30 * 30], again[30 * 30];
+    kn_context  *cx     = kn_context_new(NULL);
+    kn_pipeline *p      = kn_parse(cx, "blur.kiln", blur_text, -1);
+    kn_buffer    in     = kn_buffer_dense(values, KN_U16, 2, (int32_t[]){ 32, 32 });
+    kn_buffer    out    = kn_buffer_dense(result, KN_U16, 2, (int32_t[]){ 30, 30 });
+    const kn_arg args[] = { { "in", .buffer = &in }, { "out", .buffer = &out } };
+    out.dim[0].min = out.dim[1].min = 1;
+    for (int i = 0; i < 32 * 32; i++)
+        values[i] = (uint16_t)(i * 37 % 1001);
+    CHECK(kn_rt_last_place() == KN_ANYWHERE, "nothing was called");
+    CHECK(kn_run(kn_compile(p, NULL), args, 2) == KN_OK, "%s", kn_error_text(cx));
+    out.data = again;
+    for (int i = 0; i < 4; i++) {
+        setenv("KN_PLACE", places[i % 2], 1);
+        memset(again, 0, sizeof again);
+        kn_module *m = kn_compile(p, &(kn_options){ .target = targets[i / 2] });
+        CHECK(m && kn_run(m, args, 2) == KN_OK && !memcmp(result, again, sizeof result), "%s, %s: %s", targets[i / 2],
+              places[i % 2], kn_error_text(cx));
+    }
+    unsetenv("KN_PLACE");
+    CHECK(kn_rt_set_place(NULL, KN_ON_HOST) == KN_OK && kn_rt_set_place(NULL, KN_ANYWHERE) == KN_OK, "places");
+    CHECK(kn_rt_set_place(NULL, (kn_place)7) == KN_ERROR_ARGUMENT && strstr(kn_rt_last_error(), "no place 7"), "%s",
+          kn_rt_last_error());
+    kn_context_free(cx);
+}
+
 int main(void)
 {
+    test_places();
     CHECK(kn_target_device("cuda") == KN_DEVICE_CUDA && kn_target_device("opencl") == KN_DEVICE_OPENCL, "devices");
     CHECK(!kn_target_device(NULL) && !kn_target_device("x86-64") && !kn_target_device("toaster"), "no devices");
     const int count = kn_device_count(KN_DEVICE_OPENCL);

@@ -289,6 +289,31 @@ static const Draft *some_reader(Scheduler *s, const Draft *f)
     return found;
 }
 
+/* A loop between those over blocks and those over threads, at times; 0: none. */
+static int depth_of_block(Scheduler *s, const Chain *c)
+{
+    Chain around = *c;
+    for (around.count = c->count; around.count > 0; around.count--) {
+        const Loop *l = c->at[around.count - 1].loop;
+        if (!l->is_block && !l->is_vector && !is_inside(&around, true) && is_inside(&around, false))
+            return chance(&s->g, 60) ? around.count : 0;
+    }
+    return 0;
+}
+
+/* What the copy reads is loaded ahead, in the loop that it is computed in. */
+static void load_ahead(Scheduler *s, Draft *f, const Chain *place)
+{
+    const Link *at = &place->at[place->count - 1];
+    if (at->loop->is_vector || at->loop->is_thread || (at->loop->is_block && !chance(&s->g, CARELESS)))
+        return;
+    speak_of(s, at->def->name, at->def->index);
+    directive(s, "prefetch");
+    emit(&s->g, "%s, %s, 1)", f->func->name, at->loop->name);
+    end_chain(s);
+    f->is_prefetched = true;
+}
+
 /* f.stage(reader): placed in the loops of the reader, with loops of its own, around which f is then placed. */
 static void copy_for_reader(Scheduler *s, Draft *f)
 {
@@ -306,8 +331,14 @@ static void copy_for_reader(Scheduler *s, Draft *f)
     directive(s, "stage");
     emit(&s->g, "%s)", reader->func->name);
     copy.place       = copy.readers;
-    copy.place.count = place_in(s, &copy, &copy.readers);
+    copy.place.count = s->gpu ? depth_of_block(s, &copy.readers) : 0;
+    if (copy.place.count)
+        at_level(s, "compute", &copy.place, copy.place.count);
+    else
+        copy.place.count = place_in(s, &copy, &copy.readers);
     end_chain(s);
+    if (s->gpu && copy.place.count && chance(&s->g, 60))
+        load_ahead(s, f, &copy.place);
     s->around = &copy.place;
     schedule_loops(s, f->copy);
     find_readers(s, f, reader);

@@ -357,23 +357,26 @@ static const Stmt *inside_body(InteriorPass *p, const Stmt *s, const Expr *first
 }
 
 typedef struct LoopKinds {
-    bool serial, unrolled;
+    InteriorPass *p;
+    bool          serial, unrolled; /* serial: and of no constant extent */
 } LoopKinds;
 
 static void find_kinds(void *user, const Stmt *s)
 {
     LoopKinds *k = user;
-    k->serial |= s->kind == STMT_FOR && s->loop.kind == LOOP_SERIAL;
+    int64_t    extent;
+    if (s->kind == STMT_FOR && s->loop.kind == LOOP_SERIAL)
+        k->serial |= !expr_is_int(simplify(k->p->known, s->loop.extent), &extent);
     k->unrolled |= s->kind == STMT_FOR && s->loop.kind == LOOP_UNROLL;
     stmt_children(s, NULL, find_kinds, k);
 }
 
-/* Is it a serial loop, the innermost, around unrolled copies? */
-static bool has_copies(const Stmt *s)
+/* Are there unrolled copies in the body, and no loop but for a constant number of times? */
+static bool has_copies(InteriorPass *p, const Stmt *body)
 {
-    LoopKinds k = { 0 };
-    find_kinds(&k, s->loop.body);
-    return s->loop.kind == LOOP_SERIAL && k.unrolled && !k.serial;
+    LoopKinds k = { .p = p };
+    find_kinds(&k, body);
+    return k.unrolled && !k.serial;
 }
 
 /* The tests of `all` that `some` does not have: NULL if there are none. */
@@ -400,7 +403,8 @@ static const Stmt *last_apart(InteriorPass *p, const Stmt *s, const Expr *min, c
     const Expr *whole = x_var(lw, name), *but_one = x_max(lw, x_sub(lw, extent, x_int(lw, 1)), x_int(lw, 0));
     const Stmt *parts[] = {
         stmt_for(lw->arena, s->loop.name, LOOP_SERIAL, min, whole, body),
-        stmt_for(lw->arena, s->loop.name, LOOP_SERIAL, x_add(lw, min, whole), x_sub(lw, extent, whole), s->loop.body),
+        stmt_if(lw->arena, x_op(lw, EX_LT, whole, extent),
+                stmt_let(lw->arena, s->loop.name, x_add(lw, min, whole), s->loop.body), NULL),
     };
     return stmt_let(lw->arena, name, test ? expr_ternary(lw->exprs, EX_SELECT, KN_I32, test, extent, but_one) : but_one,
                     stmt_block(lw->arena, 2, parts));
@@ -413,10 +417,10 @@ static const Stmt *inside_loop(InteriorPass *p, const Stmt *s)
     const Expr     *first = opened(p, min);
     const Expr     *last  = opened(p, x_sub(lw, x_add(lw, first, extent), x_int(lw, 1)));
     int64_t         constant;
-    const bool      apart  = has_copies(s) && !expr_is_int(extent, &constant);
     const BlockTest before = p->test;
     const Stmt     *body   = inside_body(p, s, first, last, last);
-    if (apart && body) {
+    const bool apart = body && s->loop.kind == LOOP_SERIAL && !expr_is_int(extent, &constant) && has_copies(p, body);
+    if (apart) {
         const BlockTest all = p->test;
         p->test             = before;
         const Stmt *most    = inside_body(p, s, first, last, opened(p, x_sub(lw, last, x_int(lw, 1))));

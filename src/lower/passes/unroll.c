@@ -6,11 +6,13 @@
  *         its value in each. Inner loops come first, so the size counted is the size copied. A let that adds to the
  *         variable, such as the coordinate of a split, is substituted too: then loads that copies share are seen to be
  *         equal.
- * Holds   the copies of one loop have at most MOST_NODES statements and expression nodes. A loop that would have more,
+ * Holds   the copies of one loop have at most MOST_NODES statements and expression nodes, in a program with
+ *         kernels MOST_KERNEL_NODES. A loop that would have more,
  *         or whose extent is not constant, is serial. No `unroll` loop is left. */
 #include "lower/passes/pass_tools.h"
 
-enum { MOST_NODES = 20000 };
+/* Of a kernel's loop: 8 steps of 8x8 sums are 30,000. */
+enum { MOST_NODES = 20000, MOST_KERNEL_NODES = 60000 };
 
 typedef struct SumWalk {
     const char *name;
@@ -46,12 +48,13 @@ static const Stmt *without_coordinates(void *user, const Stmt *s)
 
 const Stmt *unroll_loop(Lower *lw, const Stmt *loop)
 {
-    int64_t n;
+    const int64_t most = lw->gpu ? MOST_KERNEL_NODES : MOST_NODES;
+    int64_t       n;
     if (!expr_is_int(loop->loop.extent, &n))
         return loop_as(lw->arena, loop, LOOP_SERIAL);
     if (n <= 0)
         return NULL;
-    if (n > MOST_NODES || n * stmt_size(lw->exprs, loop->loop.body, MOST_NODES + 1) > MOST_NODES)
+    if (n > most || n * stmt_size(lw->exprs, loop->loop.body, most + 1) > most)
         return loop_as(lw->arena, loop, LOOP_SERIAL);
     Coordinates  c      = { lw, loop->loop.name };
     const Stmt  *body   = without_coordinates(&c, loop->loop.body);

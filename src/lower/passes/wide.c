@@ -5,8 +5,10 @@
  * Takes   kernels whose threads have unrolled or vectorized loops along rows, or such divisions.
  * Gives   the code of interior blocks (or of all, where there is no other) twice: for ports whose rows begin at
  *         multiples of as many elements as such a loop has iterations, and as it was. In the first a stride is a
- *         multiple by its form, and so is the distance from the first column of an input to that of the output. From
- *         that a backend sees that addresses are aligned, and joins accesses. Where coordinates are divided, the
+ *         multiple by its form, and so is the distance from the first column of an input to that of the output, or the
+ *         first column itself where the input is read along another variable. Where pieces are shifted inward, first
+ *         columns and the length of a row are multiples. From that a backend sees that addresses are aligned, and
+ *         joins accesses. Where coordinates are divided, the
  *         output begins at a multiple of the divisor in the first, too: in each copy of an unrolled loop the remainder
  *         is a constant, and neighbours have one quotient.
  * Holds   element 0 of a buffer on a device lies at a multiple of 16 bytes (runtime/device.h). The conditions are the
@@ -21,16 +23,19 @@ enum { MOST_NAMES = 1024, MOST_PORTS = 64, MOST_BYTES = 16, MOST_DIVISOR = 64 };
 
 typedef struct WidePass {
     Lower        *lw;
-    const char   *names[MOST_NAMES]; /* lets around */
+    const char   *names[MOST_NAMES]; /* lets around, */
     const Expr   *values[MOST_NAMES];
-    int           name_count;
-    const char   *loops[MOST_NAMES]; /* unrolled and vectorized loops around, */
+    int           name_count, host_count; /* and how many of them are the host's */
+    const char   *loops[MOST_NAMES];      /* unrolled and vectorized loops around, */
     int64_t       extents[MOST_NAMES];
     int           loop_count;
     int64_t       width, read_width; /* the most elements side by side, of outputs and of inputs */
     const Buffer *ports[MOST_PORTS]; /* that the kernel touches */
     int           port_count;
     const Buffer *written;
+    const char   *first, *extent;             /* along its rows: its first column, and how many there are */
+    bool          to_end;                     /* where it is written depends on the extent: pieces are shifted inward */
+    bool          along[MOST_PORTS];          /* columns of a port are read that depend on the first one of `written` */
     int64_t       divisors[KN_MAX_RANK];      /* of its coordinates; 0: there are none */
     Map           seen;                       /* expressions */
     void (*visit)(void *user, const Expr *e); /* what is looked for in expressions */
@@ -120,6 +125,40 @@ static const Expr *open_cast(void *user, const Expr *e)
     return x_op(p->lw, a->op, parts[0], parts[1]);
 }
 
+typedef struct Mention {
+    const char *name;
+    bool        found;
+} Mention;
+
+static void find_mention(const Expr *e, void *user)
+{
+    Mention *m = user;
+    m->found |= e->op == EX_VAR && e->u.name == m->name;
+}
+
+/* Does the index depend on the name, directly or through lets? */
+static bool mentions(WidePass *p, const Expr *index, const char *name)
+{
+    Mention m = { name, false };
+    expr_visit(p->lw->exprs, expr_substitute(p->lw->exprs, index, p->name_count, p->names, p->values), find_mention,
+               &m);
+    return m.found;
+}
+
+/* Which ports are read along the rows of the output? */
+static void find_along(void *user, const Expr *e)
+{
+    WidePass *p = user;
+    if (!e || map_get(&p->seen, e))
+        return;
+    map_set(&p->seen, e, e);
+    for (int i = 0; e->op == EX_LOAD && i < p->port_count; i++)
+        if (p->ports[i] == e->u.buffer)
+            p->along[i] |= mentions(p, e->args[0], p->first);
+    for (uint32_t i = 0; i < e->count; i++)
+        find_along(p, e->args[i]);
+}
+
 /* Does one iteration of the loop more move the index by one element? */
 static bool is_along_row(WidePass *p, const Expr *index, const char *loop)
 {
@@ -154,7 +193,8 @@ static void note_store(WidePass *p, const Place *place)
     if (place->buffer->kind != BUFFER_OUTPUT || place->buffer->dense < 0)
         return;
     p->written = p->written ? p->written : place->buffer;
-    p->width   = wider(p, place->buffer, place->index, p->width);
+    p->to_end |= p->extent && p->written == place->buffer && mentions(p, place->index, p->extent);
+    p->width = wider(p, place->buffer, place->index, p->width);
 }
 
 static void find_ports(void *user, const Expr *e)
@@ -172,6 +212,15 @@ static void find_ports(void *user, const Expr *e)
         find_ports(p, e->args[i]);
 }
 
+static void push_let(WidePass *p, const Stmt *s)
+{
+    if (p->name_count == MOST_NAMES)
+        return;
+    p->values[p->name_count] = expr_substitute(p->lw->exprs, s->let.value, p->name_count, p->names, p->values);
+    p->names[p->name_count]  = s->let.name;
+    p->name_count++;
+}
+
 static void look(void *user, const Stmt *s)
 {
     WidePass *p     = user;
@@ -179,11 +228,8 @@ static void look(void *user, const Stmt *s)
     stmt_children(s, p->visit, NULL, p);
     for (int i = 0; s->kind == STMT_STORE && i < s->store.count; i++)
         note_store(p, &s->store.places[i]);
-    if (s->kind == STMT_LET && names < MOST_NAMES) {
-        p->values[names] = expr_substitute(p->lw->exprs, s->let.value, names, p->names, p->values);
-        p->names[names]  = s->let.name;
-        p->name_count++;
-    }
+    if (s->kind == STMT_LET)
+        push_let(p, s);
     if (s->kind == STMT_FOR && (s->loop.kind == LOOP_UNROLL || s->loop.kind == LOOP_VECTOR) && loops < MOST_NAMES &&
         expr_is_int(s->loop.extent, &p->extents[loops]))
         p->loops[p->loop_count++] = s->loop.name;
@@ -225,8 +271,8 @@ static const Expr *assume(Aligned *a, const char *name, const Expr *whole, int64
     return a->values[a->count++];
 }
 
-/* Rows of all ports begin at multiples of the width, seen from the first column of the output, or from column 0 where
- * none is written. */
+/* Rows of all ports begin at multiples of the width, seen from the first column of the output or, where they are not
+ * read along its rows or these are filled up to the end, from column 0. */
 static void assume_rows(Aligned *a, const Expr *first)
 {
     WidePass *p  = a->p;
@@ -238,18 +284,21 @@ static void assume_rows(Aligned *a, const Expr *first)
                 const char *stride = port_name(p, b, "stride", d);
                 assume(a, stride, expr_var(lw->exprs, KN_I64, stride), p->width, NULL);
             } else if (b != p->written) {
-                const char *min = port_name(p, b, "min", d);
-                const Expr *from =
-                    p->written ? x_var(lw, port_name(p, p->written, "min", p->written->dense)) : x_int(lw, 0);
-                assume(a, min, x_sub(lw, from, x_var(lw, min)), p->width, first);
+                const char *min      = port_name(p, b, "min", d);
+                const bool  distance = p->along[i] && !p->to_end;
+                assume(a, min, distance ? x_sub(lw, x_var(lw, p->first), x_var(lw, min)) : x_var(lw, min), p->width,
+                       distance ? first : NULL);
             }
     }
+    if (p->to_end)
+        assume(a, p->extent, x_var(lw, p->extent), p->width, NULL);
 }
 
 static void search(WidePass *p, const Stmt *s, void (*visit)(void *user, const Expr *e))
 {
-    p->name_count = p->loop_count = 0;
-    p->visit                      = visit;
+    p->name_count = p->host_count;
+    p->loop_count = 0;
+    p->visit      = visit;
     map_init(&p->seen, p->lw->arena);
     look(p, s);
 }
@@ -260,25 +309,36 @@ static const Stmt *widen(WidePass *p, const Stmt *s)
     Aligned a  = { .p = p };
     p->width = p->read_width = p->port_count = 0;
     p->written                               = NULL;
+    p->first = p->extent = NULL;
+    p->to_end            = false;
     search(p, s, find_ports);
     p->width = p->written ? p->width : p->read_width;
     if (!p->written && p->width < 2)
         return s;
+    const int dense = p->written ? p->written->dense : 0;
     memset(p->divisors, 0, sizeof p->divisors);
-    if (p->written)
+    memset(p->along, 0, sizeof p->along);
+    if (p->written) {
+        p->first  = port_name(p, p->written, "min", dense);
+        p->extent = port_name(p, p->written, "extent", dense);
         search(p, s, find_divisions);
-    const Expr *first = p->written ? x_var(lw, port_name(p, p->written, "min", p->written->dense)) : x_int(lw, 0);
+        search(p, s, find_along);
+    }
+    if (p->to_end && p->width > 1 && p->width > p->divisors[dense])
+        p->divisors[dense] = p->width;
+    const Expr *first = p->written ? x_var(lw, p->first) : x_int(lw, 0);
     for (int d = 0; p->written && d < p->written->rank; d++)
         if (p->divisors[d]) {
             const char *min  = port_name(p, p->written, "min", d);
             const Expr *even = assume(&a, min, x_var(lw, min), p->divisors[d], NULL);
-            first            = d == p->written->dense ? even : first;
+            first            = d == dense ? even : first;
         }
     if (p->width >= 2)
         assume_rows(&a, first);
     if (!a.condition)
         return s;
-    const Stmt *wide = stmt_substitute(lw->exprs, lw->arena, s, a.count, a.names, a.values);
+    const Stmt *open = p->to_end ? stmt_substitute(lw->exprs, lw->arena, s, p->host_count, p->names, p->values) : s;
+    const Stmt *wide = stmt_substitute(lw->exprs, lw->arena, open, a.count, a.names, a.values);
     for (int i = a.count; i-- > 0;)
         wide = stmt_let(lw->arena, a.lets[i], a.parts[i], wide);
     return stmt_if(lw->arena, a.condition, wide, s);
@@ -300,10 +360,18 @@ static const Stmt *widen_block(WidePass *p, const Stmt *s)
 
 static const Stmt *find_kernels(void *user, const Stmt *s)
 {
-    WidePass     *p = user;
-    const StmtMap m = { p->lw->arena, find_kernels, NULL, p };
-    if (s->kind != STMT_KERNEL)
-        return stmt_map(&m, s);
+    WidePass     *p     = user;
+    const int     names = p->host_count;
+    const StmtMap m     = { p->lw->arena, find_kernels, NULL, p };
+    if (s->kind != STMT_KERNEL) {
+        p->name_count = p->host_count;
+        if (s->kind == STMT_LET)
+            push_let(p, s);
+        p->host_count = p->name_count;
+        s             = stmt_map(&m, s);
+        p->host_count = names;
+        return s;
+    }
     Stmt *kernel        = ARENA_NEW(p->lw->arena, Stmt);
     *kernel             = *s;
     kernel->kernel.body = widen_block(p, s->kernel.body);
@@ -315,4 +383,78 @@ const Stmt *lower_wide(Lower *lw, const Stmt *s)
     WidePass *p = ARENA_NEW(lw->arena, WidePass);
     p->lw       = lw;
     return s ? find_kernels(p, s) : NULL;
+}
+
+/* ---- Multiples -------------------------------------------------------------------------------------- */
+
+/* Is it a multiple of n by its form? */
+static bool is_multiple(const Expr *e, int64_t n)
+{
+    int64_t value;
+    if (expr_is_int(e, &value))
+        return value % n == 0;
+    if (e->op == EX_ADD || e->op == EX_SUB || e->op == EX_MIN || e->op == EX_MAX)
+        return is_multiple(e->args[0], n) && is_multiple(e->args[1], n);
+    return e->op == EX_MUL && (is_multiple(e->args[0], n) || is_multiple(e->args[1], n));
+}
+
+/* e / n of such an expression. */
+static const Expr *quotient(Lower *lw, const Expr *e, int64_t n)
+{
+    int64_t value;
+    if (expr_is_int(e, &value))
+        return x_int(lw, value / n);
+    if (e->op != EX_MUL)
+        return x_op(lw, (ExprOp)e->op, quotient(lw, e->args[0], n), quotient(lw, e->args[1], n));
+    const int by = is_multiple(e->args[1], n) ? 1 : 0;
+    return x_op(lw, EX_MUL, e->args[!by], quotient(lw, e->args[by], n));
+}
+
+/* The most elements of which an i32 is a multiple, as wide accesses have them. */
+static int64_t multiple_of(const Expr *e)
+{
+    int64_t n = e->type == KN_I32 && e->op != EX_INT ? MOST_BYTES : 1;
+    while (n > 1 && !is_multiple(e, n))
+        n /= 2;
+    return n;
+}
+
+static const Expr *as_multiple_node(void *user, const Expr *e)
+{
+    Lower        *lw = user;
+    const int64_t n  = e->op == EX_MIN || e->op == EX_MAX ? multiple_of(e) : 1;
+    return n == 1 ? e : x_op(lw, EX_MUL, quotient(lw, e, n), x_int(lw, n));
+}
+
+static const Expr *as_multiple(void *user, const Expr *e)
+{
+    Lower *lw = user;
+    return expr_rewrite(lw->exprs, e, as_multiple_node, lw);
+}
+
+static const Stmt *multiples(void *user, const Stmt *s)
+{
+    Lower        *lw = user;
+    const StmtMap m  = { lw->arena, multiples, as_multiple, lw };
+    const int64_t n  = s->kind == STMT_LET ? multiple_of(s->let.value) : 1;
+    if (n == 1)
+        return stmt_map(&m, s);
+    const char *name  = intern(lw->cx, arena_printf(lw->arena, "%s@%d", s->let.name, (int)n));
+    const Expr *whole = x_op(lw, EX_MUL, x_var(lw, name), x_int(lw, n));
+    const Stmt *body  = stmt_substitute(lw->exprs, lw->arena, s->let.body, 1, &s->let.name, &whole);
+    return stmt_let(lw->arena, name, quotient(lw, s->let.value, n), multiples(lw, body));
+}
+
+static const Stmt *find_multiples(void *user, const Stmt *s)
+{
+    Lower        *lw = user;
+    const StmtMap m  = { lw->arena, s->kind == STMT_KERNEL ? multiples : find_multiples, NULL, lw };
+    return stmt_map(&m, s);
+}
+
+/* Coordinates that are multiples of a few elements, such as where the tile of a block begins, as products with that
+ * number: by the factors in its index a backend knows how an access is aligned. */
+const Stmt *lower_multiples(Lower *lw, const Stmt *s)
+{
+    return s ? find_multiples(lw, s) : NULL;
 }
