@@ -62,10 +62,13 @@ const Stmt *lower_vectorize(Lower *lw, const Stmt *s);    /* vectorize.c: bodies
 const Stmt *lower_simplify(Lower *lw, const Stmt *s);     /* simplify.c */
 const Stmt *lower_kernels(Lower *lw, const Stmt *s);      /* kernels.c */
 const Stmt *lower_kernel_names(Lower *lw, const Stmt *s); /* kernels.c: copies have names of their own */
+const Stmt *lower_peel(Lower *lw, const Stmt *s);         /* peel.c: first iterations, where windows fill */
 const Stmt *lower_interior(Lower *lw, const Stmt *s);     /* interior.c: blocks without guards */
 const Stmt *lower_wide(Lower *lw, const Stmt *s);         /* wide.c: rows that begin at multiples */
 const Stmt *lower_threads(Lower *lw, const Stmt *s);      /* threads.c: thread nests on the threads of the block */
 const Stmt *lower_registers(Lower *lw, const Stmt *s);    /* registers.c: scratch of blocks in registers of threads */
+const Stmt *lower_ahead(Lower *lw, const Stmt *s);        /* ahead.c: loads of the next iteration before this one */
+const Stmt *lower_multiples(Lower *lw, const Stmt *s);    /* wide.c: where tiles begin */
 const Stmt *lower_loads(Lower *lw, const Stmt *s);        /* loads.c: loads of unrolled copies before their stores */
 const Stmt *lower_shared(Lower *lw, const Stmt *s);       /* shared.c: shared memory of blocks packed */
 const Stmt *lower_barriers(Lower *lw, const Stmt *s);     /* barriers.c */

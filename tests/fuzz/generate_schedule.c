@@ -141,7 +141,7 @@ static void choose_storage(Scheduler *s, const Draft *f, const Chain *c, int dep
         directive(s, "stream");
         emit(&s->g, ")");
     }
-    if (s->gpu ? chance(&s->g, 20) : rarely(s)) {
+    if (s->gpu ? chance(&s->g, slides ? 80 : 20) : rarely(s)) {
         directive(s, "store_in");
         emit(&s->g, "%s)", some_memory(s, c, depth));
     }
@@ -195,7 +195,9 @@ static int place_in(Scheduler *s, const Draft *f, const Chain *c)
     const int    some  = f->is_prefetched || !chance(&s->g, style->at) ? 0
                          : chance(&s->g, style->deep)                  ? deep
                                                                        : (int)pick(&s->g, (uint32_t)deep + 1);
-    const int    depth = depth_in_kernel(s, c, some, deep, f->func->kind == FUNC_STAGE);
+    const int    march = beside < 0 && !f->is_prefetched ? depth_of_march(s, c, deep) : 0;
+    const int    depth = march ? march + 1 + (int)pick(&s->g, (uint32_t)(deep - march))
+                               : depth_in_kernel(s, c, some, deep, f->func->kind == FUNC_STAGE);
     const int    least = outermost(s, c, depth);
     int          store = depth;
     if (beside >= 0) {
@@ -204,7 +206,10 @@ static int place_in(Scheduler *s, const Draft *f, const Chain *c)
         return beside;
     }
     at_level(s, "compute", c, depth);
-    if (least < depth && chance(&s->g, style->stores)) {
+    if (march >= least && march) {
+        store = march;
+        at_level(s, "store", c, store);
+    } else if (least < depth && chance(&s->g, style->stores)) {
         store = least + (chance(&s->g, style->outermost) ? 0 : (int)pick(&s->g, (uint32_t)(depth - least)));
         at_level(s, "store", c, store);
     }
@@ -289,6 +294,31 @@ static const Draft *some_reader(Scheduler *s, const Draft *f)
     return found;
 }
 
+/* A loop between those over blocks and those over threads, at times; 0: none. */
+static int depth_of_block(Scheduler *s, const Chain *c)
+{
+    Chain around = *c;
+    for (around.count = c->count; around.count > 0; around.count--) {
+        const Loop *l = c->at[around.count - 1].loop;
+        if (!l->is_block && !l->is_vector && !is_inside(&around, true) && is_inside(&around, false))
+            return chance(&s->g, 60) ? around.count : 0;
+    }
+    return 0;
+}
+
+/* What the copy reads is loaded ahead, in the loop that it is computed in. */
+static void load_ahead(Scheduler *s, Draft *f, const Chain *place)
+{
+    const Link *at = &place->at[place->count - 1];
+    if (at->loop->is_vector || at->loop->is_thread || (at->loop->is_block && !chance(&s->g, CARELESS)))
+        return;
+    speak_of(s, at->def->name, at->def->index);
+    directive(s, "prefetch");
+    emit(&s->g, "%s, %s, 1)", f->func->name, at->loop->name);
+    end_chain(s);
+    f->is_prefetched = true;
+}
+
 /* f.stage(reader): placed in the loops of the reader, with loops of its own, around which f is then placed. */
 static void copy_for_reader(Scheduler *s, Draft *f)
 {
@@ -306,8 +336,14 @@ static void copy_for_reader(Scheduler *s, Draft *f)
     directive(s, "stage");
     emit(&s->g, "%s)", reader->func->name);
     copy.place       = copy.readers;
-    copy.place.count = place_in(s, &copy, &copy.readers);
+    copy.place.count = s->gpu ? depth_of_block(s, &copy.readers) : 0;
+    if (copy.place.count)
+        at_level(s, "compute", &copy.place, copy.place.count);
+    else
+        copy.place.count = place_in(s, &copy, &copy.readers);
     end_chain(s);
+    if (s->gpu && copy.place.count && chance(&s->g, 60))
+        load_ahead(s, f, &copy.place);
     s->around = &copy.place;
     schedule_loops(s, f->copy);
     find_readers(s, f, reader);

@@ -421,7 +421,7 @@ static void time_tile(Scheduler *s, const Def *d)
     int dim = d->func->rank - 1;
     while (dim > 0 && !d->update->is_free[dim])
         dim--;
-    if (dim > 0 && chance(&s->g, 60)) {
+    if (dim > 0 && d->update->is_free[0] && chance(&s->g, 60)) {
         directive(s, "vectorize");
         emit(&s->g, "%s, 4)", d->func->args[0]);
     }

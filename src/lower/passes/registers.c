@@ -298,7 +298,7 @@ static const Stmt *keep_in_registers(RegisterPass *p, const Stmt *s)
     }
     Stmt *alloc        = ARENA_NEW(p->lw->arena, Stmt);
     *alloc             = *s;
-    alloc->alloc.count = expr_int(p->lw->exprs, KN_I64, p->rest_count);
+    alloc->alloc.count = expr_int(p->lw->exprs, KN_I64, p->rest_count > 0 ? p->rest_count : 1);
     alloc->alloc.body  = rewrite(p, s->alloc.body);
     p->buffer          = NULL;
     return alloc;
