@@ -5,24 +5,24 @@
 static void heat(int T, int N, double A[2][N][N])
 {
 #pragma scop
-  for (int t = 0; t < T; t++)
-    for (int i = 1; i < N - 1; i++)
-      for (int j = 1; j < N - 1; j++)
-        A[(t + 1) % 2][i][j] =
-            0.125 * (A[t % 2][i + 1][j] - 2.0 * A[t % 2][i][j] + A[t % 2][i - 1][j]) +
-            0.125 * (A[t % 2][i][j + 1] - 2.0 * A[t % 2][i][j] + A[t % 2][i][j - 1]) + A[t % 2][i][j];
+    for (int t = 0; t < T; t++)
+        for (int i = 1; i < N - 1; i++)
+            for (int j = 1; j < N - 1; j++)
+                A[(t + 1) % 2][i][j] = 0.125 * (A[t % 2][i + 1][j] - 2.0 * A[t % 2][i][j] + A[t % 2][i - 1][j]) +
+                                       0.125 * (A[t % 2][i][j + 1] - 2.0 * A[t % 2][i][j] + A[t % 2][i][j - 1]) +
+                                       A[t % 2][i][j];
 #pragma endscop
 }
 
 int main(int argc, char **argv)
 {
-  const int    T = size_or(argc, argv, 1, 20), N = size_or(argc, argv, 2, 200);
-  const size_t count = 2 * (size_t)N*(size_t)N;
-  double *A = malloc(count * sizeof *A);
-  FILL(A, count);
-  const double began = seconds();
-  heat(T, N, (double(*)[N][N])A);
-  print_time(began);
-  print_hash("A", A, count * sizeof *A);
-  free(A);
+    const int    T = size_or(argc, argv, 1, 20), N = size_or(argc, argv, 2, 200);
+    const size_t count = 2 * (size_t)N * (size_t)N;
+    double      *A     = malloc(count * sizeof *A);
+    FILL(A, count);
+    const double began = seconds();
+    heat(T, N, (double(*)[N][N])A);
+    print_time(began);
+    print_hash("A", A, count * sizeof *A);
+    free(A);
 }

@@ -17,7 +17,7 @@ static int size_or(int argc, char **argv, int i, int otherwise)
     do {                                                                                                               \
         unsigned seed_ = 12345;                                                                                        \
         for (long k_ = 0; k_ < (long)(count); k_++) {                                                                  \
-            seed_ = seed_ * 1664525u + 1013904223u;                                                                    \
+            seed_         = seed_ * 1664525u + 1013904223u;                                                            \
             ((array))[k_] = (seed_ >> 16) / 65536.0 * (sizeof *(array) < 4 ? 100 : 1);                                 \
         }                                                                                                              \
     } while (0)
