@@ -220,7 +220,7 @@ typedef struct Stmt Stmt;
 #define REALIZE_FIELDS(F, M)                                                                                           \
     F(M, FUNC, const Func *, func, func)                                                                               \
     F(M, INT, int, rank, rank)                                                                                         \
-    F(M, EXPRS, const Expr **, min, rank)                                                                              \
+    F(M, EXPRS, const Expr **, min, rank)       /* of a window that marches: a name that each iteration binds */       \
     F(M, EXPRS, const Expr **, extent, rank)                                                                           \
     F(M, INT64S, const int64_t *, fold, rank)   /* coordinates along a dimension count modulo this, if positive */     \
     F(M, SLIDING, const Sliding *, sliding, sliding)                                                                   \

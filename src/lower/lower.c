@@ -20,6 +20,7 @@ static const LowerPass gpu_passes[] = {
     { "flatten", "functions become buffers, coordinates an index", lower_flatten },
     { "simplify", "expressions simplified, loops of one iteration and what is never used removed", lower_simplify },
     { "kernels", "block and thread loops cut out of the host's code, each kernel in one form", lower_kernels },
+    { "peel", "the first iteration of a loop that fills its windows before the loop", lower_peel },
     { "interior", "blocks whose points are all inside: guards and clamps cost nothing there", lower_interior },
     { "clean", "simplified once more", lower_simplify },
     { "wide", "elements side by side of rows that begin at multiples of their number", lower_wide },

@@ -62,6 +62,7 @@ const Stmt *lower_vectorize(Lower *lw, const Stmt *s);    /* vectorize.c: bodies
 const Stmt *lower_simplify(Lower *lw, const Stmt *s);     /* simplify.c */
 const Stmt *lower_kernels(Lower *lw, const Stmt *s);      /* kernels.c */
 const Stmt *lower_kernel_names(Lower *lw, const Stmt *s); /* kernels.c: copies have names of their own */
+const Stmt *lower_peel(Lower *lw, const Stmt *s);         /* peel.c: first iterations, where windows fill */
 const Stmt *lower_interior(Lower *lw, const Stmt *s);     /* interior.c: blocks without guards */
 const Stmt *lower_wide(Lower *lw, const Stmt *s);         /* wide.c: rows that begin at multiples */
 const Stmt *lower_threads(Lower *lw, const Stmt *s);      /* threads.c: thread nests on the threads of the block */

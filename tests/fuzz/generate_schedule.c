@@ -141,7 +141,7 @@ static void choose_storage(Scheduler *s, const Draft *f, const Chain *c, int dep
         directive(s, "stream");
         emit(&s->g, ")");
     }
-    if (s->gpu ? chance(&s->g, 20) : rarely(s)) {
+    if (s->gpu ? chance(&s->g, slides ? 80 : 20) : rarely(s)) {
         directive(s, "store_in");
         emit(&s->g, "%s)", some_memory(s, c, depth));
     }
@@ -195,7 +195,9 @@ static int place_in(Scheduler *s, const Draft *f, const Chain *c)
     const int    some  = f->is_prefetched || !chance(&s->g, style->at) ? 0
                          : chance(&s->g, style->deep)                  ? deep
                                                                        : (int)pick(&s->g, (uint32_t)deep + 1);
-    const int    depth = depth_in_kernel(s, c, some, deep, f->func->kind == FUNC_STAGE);
+    const int    march = beside < 0 && !f->is_prefetched ? depth_of_march(s, c, deep) : 0;
+    const int    depth = march ? march + 1 + (int)pick(&s->g, (uint32_t)(deep - march))
+                               : depth_in_kernel(s, c, some, deep, f->func->kind == FUNC_STAGE);
     const int    least = outermost(s, c, depth);
     int          store = depth;
     if (beside >= 0) {
@@ -204,7 +206,10 @@ static int place_in(Scheduler *s, const Draft *f, const Chain *c)
         return beside;
     }
     at_level(s, "compute", c, depth);
-    if (least < depth && chance(&s->g, style->stores)) {
+    if (march >= least && march) {
+        store = march;
+        at_level(s, "store", c, store);
+    } else if (least < depth && chance(&s->g, style->stores)) {
         store = least + (chance(&s->g, style->outermost) ? 0 : (int)pick(&s->g, (uint32_t)(depth - least)));
         at_level(s, "store", c, store);
     }

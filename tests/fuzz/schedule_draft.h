@@ -119,6 +119,9 @@ bool is_inside(const Chain *c, bool thread);
 /* Where to compute instead of at `depth`, so that a constant bounds what is stored in a kernel, rather; or outside
  * kernels. */
 int depth_in_kernel(Scheduler *s, const Chain *c, int depth, int deepest, bool on_host);
+/* The depth of the innermost thread loop, where what is computed in a loop inside it is to be stored: then its window
+ * marches along in registers. 0: not this time. */
+int depth_of_march(Scheduler *s, const Chain *c, int deepest);
 /* For what is stored inside the first `depth` of these loops. */
 const char *some_memory(Scheduler *s, const Chain *c, int depth);
 /* Loops over blocks and threads, of what is not inside threads; `steps`: also those of the reduction. */

@@ -55,6 +55,14 @@ int depth_in_kernel(Scheduler *s, const Chain *c, int depth, int deepest, bool o
     return depth;
 }
 
+int depth_of_march(Scheduler *s, const Chain *c, int deepest)
+{
+    int thread = 0;
+    for (int i = 0; i < c->count; i++)
+        thread = c->at[i].loop->is_thread ? i + 1 : thread;
+    return s->gpu && thread && thread < deepest && chance(&s->g, 50) ? thread : 0;
+}
+
 /* ---- Kinds ------------------------------------------------------------------------------- */
 
 /* May the loop be one of a kernel? */
@@ -76,8 +84,9 @@ static int next_sharable(const Def *d, int at, bool steps)
 /* Up to three of them, one directly in the other, from `at` on. Gives the place behind. */
 static int share(Scheduler *s, Def *d, int at, bool steps, const char *kind)
 {
-    int most = 1 + (int)pick(&s->g, 3), end = at;
-    while (end < d->count && end - at < most && is_sharable(d, end, steps))
+    int       most = 1 + (int)pick(&s->g, 3), end = at;
+    const int last = d->count - (d->count > at + 1 && chance(&s->g, 40)); /* the innermost loop may stay serial */
+    while (end < last && end - at < most && is_sharable(d, end, steps))
         end++;
     if (end == at)
         return at;

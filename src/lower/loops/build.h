@@ -10,6 +10,7 @@
  *   time_tiles.c     the time_tile directive
  *   regions.c        the box of each function at a level; needs.c: what accesses ask for
  *   slide.c          sliding windows and storage folding
+ *   march.c          sliding windows in the registers of a thread
  *   step_boxes.c     updates that read their neighbours: a box per step
  *   dead_init.c      initial values that no step reads
  *   extern_stage.c   C functions that fill boxes
@@ -113,6 +114,16 @@ struct LoopNest {
         *some; /* the condition that its box is not empty: partners make its loops run then, too; NULL: it holds */
 };
 
+/* A window in the registers of a thread. */
+typedef struct MarchWindow {
+    int64_t     step;   /* coordinates that it moves by in each iteration; 0: it does not march */
+    int64_t     extent; /* of its storage */
+    const Expr *base;   /* the coordinate of element 0 in this iteration */
+    const Expr *last;   /* that of the last element */
+    bool        widens; /* that may lie beyond the box */
+    const Expr *first;  /* the condition that this iteration is the first */
+} MarchWindow;
+
 /* A function that is stored outside the loop it is computed in. */
 typedef struct Slide {
     const Buffer *resident; /* the two boxes that the storage holds: 2 * 2 * rank numbers, min and max per dimension */
@@ -121,12 +132,15 @@ typedef struct Slide {
     int           dims[2];   /* the one that an outer loop moves along first */
     size_t        opened;    /* names in scope at the store level */
     int64_t       window[2]; /* the most coordinates along each of them that are needed at a time; 0: not known */
+    MarchWindow   march;     /* along dims[0] */
 } Slide;
 
 /* A name in scope: a loop's variable (value NULL) or a let's. */
 typedef struct BoundName {
     const char *name;
     const Expr *value;
+    LoopKind    kind; /* of a loop */
+    const Expr *min;
 } BoundName;
 
 typedef struct Build {
@@ -216,6 +230,8 @@ const Expr *storage_extent(Build *b, bool root, const Expr *min, const Expr *max
 void clamp_mark(Build *b, const Expr *call, unsigned dimensions);
 /* The indices of calls in a function's definitions that depend on dimensions which `bound` or `align_bounds` widens. */
 void clamp_mark_widened(Build *b, const Func *f);
+/* The indices of the calls of its pure definition that vary with its argument d. */
+void clamp_mark_along(Build *b, const Func *f, int d);
 /* The expression with the marked calls clamped. */
 const Expr *clamped(Build *b, const Expr *e);
 /* The same, of a value of `def`: the element that an update writes is not clamped. */
@@ -257,10 +273,18 @@ void slide_begin(Build *b, const Func *f, Prelude *w);
 /* At the compute level: narrows the boxes to what is missing. Gives the condition that anything is, or NULL where the
  * boxes stay as they were. */
 const Expr *slide_box(Build *b, const Func *f, FuncBoxes *boxes, Prelude *w);
+/* At the store level, when all inside it is built: drops what slide_begin keeps, where nothing reads it. */
+void slide_close(Build *b, const Func *f, Prelude *w);
 /* Computes, then notes what is resident. */
 const Stmt *slide_end(Build *b, const Func *f, const Stmt *produce);
 /* At the compute level: which dimensions can be folded; `box` is all that is stored there. */
 void fold_check(Build *b, const Func *f, const SymBox *box, const FuncBoxes *boxes);
+
+/* ---- march.c ---- */
+/* At the compute level: the window of a function that marches, whose box is the one needed. False: it does not. */
+bool march_find(Build *b, const Func *f, const FuncBoxes *boxes, MarchWindow *out);
+/* At the end of an iteration: what the next one needs moves to where it looks for it. NULL: nothing. */
+const Stmt *march_move(Build *b, const Func *f);
 
 /* ---- loop_nest.c ---- */
 void     nest_init(Build *b, LoopNest *n, const PlanDef *def, const FuncBoxes *boxes);

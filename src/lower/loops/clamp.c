@@ -52,6 +52,37 @@ void clamp_mark_widened(Build *b, const Func *f)
         def_visit(b->lw->exprs, f, k, mark_call, &of);
 }
 
+/* The indices that vary with one argument of a function. */
+typedef struct Along {
+    Build      *b;
+    const char *arg;
+    bool        found;
+} Along;
+
+static void find_arg(const Expr *e, void *user)
+{
+    Along *a = user;
+    a->found |= e->op == EX_VAR && e->u.name == a->arg;
+}
+
+static void mark_along(const Expr *e, void *user)
+{
+    Along   *a          = user;
+    unsigned dimensions = 0;
+    for (uint32_t i = 0; e->op == EX_CALL && i < e->count; i++) {
+        a->found = false;
+        expr_visit(a->b->lw->exprs, e->args[i], find_arg, a);
+        dimensions |= (unsigned)a->found << i;
+    }
+    clamp_mark(a->b, e, dimensions);
+}
+
+void clamp_mark_along(Build *b, const Func *f, int d)
+{
+    Along a = { .b = b, .arg = f->args[d] };
+    def_visit(b->lw->exprs, f, -1, mark_along, &a);
+}
+
 /* Clamping one expression. Marks are of calls before their own indices changed. */
 typedef struct Clamping {
     Build         *b;
@@ -76,9 +107,14 @@ static uintptr_t own_element_dims(const Clamping *c, const Expr *call)
 /* Clamps the indices of the marked dimensions. An empty box clamps to its min: it has one element for that. */
 static void clamp_indices(Build *b, const Func *f, uintptr_t marked, const Expr **args)
 {
-    Lower       *lw  = b->lw;
-    const SymBox box = storage_box(b, f);
-    const bool   any = f->kind == FUNC_INPUT || box.known; /* else it is read nowhere */
+    Lower     *lw  = b->lw;
+    SymBox     box = storage_box(b, f);
+    const bool any = f->kind == FUNC_INPUT || box.known;        /* else it is read nowhere */
+    if (f->kind != FUNC_INPUT && b->slides[f->id].march.step) { /* the window is all that is stored */
+        const Slide *s      = &b->slides[f->id];
+        box.min[s->dims[0]] = s->march.base;
+        box.max[s->dims[0]] = s->march.last;
+    }
     for (int d = 0; d < f->rank && any; d++)
         if (marked >> d & 1)
             args[d] = x_max(lw, x_min(lw, args[d], box.max[d]), box.min[d]);

@@ -168,7 +168,7 @@ static const Stmt *open_plain(Build *b, LoopNest *n, int i)
     const Expr *last = x_sub(lw, x_add(lw, min, extent), x_int(lw, 1));
     Prelude     w    = { 0 };
     prelude_open(b, &w);
-    BoundName scope = { loop->var, NULL };
+    BoundName scope = { loop->var, NULL, n->scalar[i] ? LOOP_SERIAL : loop->kind, min };
     vec_push(lw->arena, &b->names, scope);
     simplifier_push_range(lw->simplifier, loop->var, min, last);
     w.pushed++;

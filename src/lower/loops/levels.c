@@ -133,7 +133,7 @@ static const Sliding *sliding_note(Build *b, const Func *f)
     *note         = (Sliding){ .count  = s->count,
                                .dims   = { s->dims[0], s->dims[1] },
                                .window = { s->window[0], s->window[1] },
-                               .folded = s->count && b->fold[f->id][s->dims[0]] > 0 };
+                               .folded = s->march.step || (s->count && b->fold[f->id][s->dims[0]] > 0) };
     return note;
 }
 
@@ -175,6 +175,11 @@ static const Stmt *realize(Build *b, const Func *f, const Stmt *body)
                                    ? x_int(b->lw, b->fold[f->id][d])
                                    : storage_extent(b, !plan_func(b->plan, f)->store.def, box->min[d], box->max[d]);
     }
+    const Slide *slide = &b->slides[f->id];
+    if (slide->march.step) { /* the base is a name of each iteration */
+        s->realize.min[slide->dims[0]]    = slide->march.base;
+        s->realize.extent[slide->dims[0]] = x_int(b->lw, slide->march.extent);
+    }
     return stmt_pair(a, size_check(b, f, s->realize.extent), s);
 }
 
@@ -209,9 +214,15 @@ const Stmt *level_build(Build *b, PlanLevel level, LoopNest *nest,
             b->boxes[i].needed && (b->stored[i].known || is_direct(b, &plan->funcs[i])))
             body = stmt_pair(b->lw->arena, body, function_build(b, &plan->funcs[i]));
     body = stmt_pair(b->lw->arena, body, b->failed ? NULL : core(b, nest, loop));
+    for (int i = 0; i < plan->func_count && !b->failed; i++)
+        if (level_same(plan->funcs[i].compute, level) && b->boxes[i].needed && b->slides[i].march.step)
+            body = stmt_pair(b->lw->arena, body, march_move(b, plan->funcs[i].func));
     for (int i = plan->func_count - 1; i >= 0 && !b->failed; i--)
         if (plan->funcs[i].func->kind != FUNC_INPUT && level_same(plan->funcs[i].store, level) && b->stored[i].known &&
             !is_direct(b, &plan->funcs[i]))
             body = realize(b, plan->funcs[i].func, body);
+    for (int i = 0; i < plan->func_count; i++)
+        if (level_same(plan->funcs[i].store, level))
+            slide_close(b, plan->funcs[i].func, &w);
     return prelude_close(b, &w, body);
 }

@@ -16,7 +16,7 @@ static const char *add_let(Build *b, Prelude *w, const char *name, const Expr *v
 {
     Lower      *lw    = b->lw;
     PreludeItem wrap  = { .kind = PRELUDE_LET, .name = intern(lw->cx, name), .value = value };
-    BoundName   scope = { wrap.name, value };
+    BoundName   scope = { .name = wrap.name, .value = value };
     vec_push(lw->arena, &w->items, wrap);
     vec_push(lw->arena, &b->names, scope);
     w->pushed++;

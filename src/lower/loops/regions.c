@@ -283,6 +283,8 @@ static void find_region(RegionWalk *r, const Func *f)
     if (here && !stored)
         r->missing = slide_box(b, f, &boxes, r->w);
     visit_function(r, f, &boxes);
+    if (here && !stored && b->slides[f->id].march.step)
+        boxes.pure.max[b->slides[f->id].dims[0]] = b->slides[f->id].march.last;
     r->missing = NULL;
     if (f->kind == FUNC_STAGE)
         visit_stage(r, f, &boxes);

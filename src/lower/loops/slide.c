@@ -196,6 +196,20 @@ void slide_begin(Build *b, const Func *f, Prelude *w)
         }
 }
 
+void slide_close(Build *b, const Func *f, Prelude *w)
+{
+    const Buffer *kept  = b->slides[f->id].resident;
+    size_t        count = 0;
+    for (size_t i = 0; b->slides[f->id].march.step && i < w->items.count; i++) {
+        const PreludeItem *at = &w->items.at[i];
+        if (at->kind == PRELUDE_ALLOC ? at->buffer != kept
+                                      : at->kind != PRELUDE_BEFORE || at->stmt->kind != STMT_STORE ||
+                                            at->stmt->store.places[0].buffer != kept)
+            w->items.at[count++] = *at;
+    }
+    w->items.count = b->slides[f->id].march.step ? count : w->items.count;
+}
+
 /* Does the resident box `h` cover the box in every dimension, but for what lies beyond its end along `moving`? */
 static const Expr *covers(Lower *lw, int rank, const SymBox *h, const SymBox *box, int moving)
 {
@@ -283,13 +297,50 @@ static const Expr *any_missing(Build *b, const Slide *s, const SymBox *box)
     return some;
 }
 
+/* The box of a function that marches. */
+static void narrow_to_step(Build *b, const Func *f, FuncBoxes *boxes, Prelude *w)
+{
+    Lower       *lw   = b->lw;
+    MarchWindow *m    = &b->slides[f->id].march;
+    const int    d    = b->slides[f->id].dims[0];
+    m->last           = prelude_let(b, w, arena_printf(lw->arena, "%s.last", f->args[d]), m->last);
+    m->base           = x_sub(lw, m->last, x_int(lw, m->extent - 1));
+    const Expr *first = x_select(lw, m->first, boxes->pure.min[d], x_sub(lw, m->last, x_int(lw, m->step - 1)));
+    boxes->pure.min[d] =
+        prelude_let_between(b, w, arena_printf(lw->arena, "%s.first", f->args[d]), first, m->base, m->last);
+    if (m->widens)
+        clamp_mark_along(b, f, d);
+}
+
+/* Does the function march? What is built for one version of the loops holds for all. */
+static bool decide_march(Build *b, const Func *f, const FuncBoxes *boxes)
+{
+    Slide        *s   = &b->slides[f->id];
+    const int64_t was = s->march.step, rows = s->march.extent;
+    const bool    tried = s->decided;
+    if (!tried)
+        find_moving(b, f, &boxes->asked, s);
+    s->decided = true;
+    if (tried && !was)
+        return false;
+    const bool found = march_find(b, f, boxes, &s->march);
+    if (tried && (!found || s->march.step != was || s->march.extent != rows) && !b->failed) {
+        b->failed = true;
+        diag_error(b->lw->cx, f->loc, "store it where it is computed",
+                   "`%s` cannot be kept in registers: its window moves in one way here, in another there", f->name);
+    }
+    s->window[0] = s->march.extent;
+    return found;
+}
+
 const Expr *slide_box(Build *b, const Func *f, FuncBoxes *boxes, Prelude *w)
 {
     Lower *lw = b->lw;
     Slide *s  = &b->slides[f->id];
-    if (!s->decided)
-        find_moving(b, f, &boxes->asked, s);
-    s->decided = true;
+    if (decide_march(b, f, boxes)) {
+        narrow_to_step(b, f, boxes, w);
+        return NULL;
+    }
     if (!s->count) {
         const SymBox h = resident(b, f, 0);
         const Expr  *c = f->rank ? covers(lw, f->rank, &h, &boxes->pure, -1)
@@ -374,7 +425,9 @@ const Stmt *slide_end(Build *b, const Func *f, const Stmt *produce)
     Lower           *lw    = b->lw;
     const Slide     *s     = &b->slides[f->id];
     const FuncBoxes *boxes = &b->boxes[f->id];
-    const Expr      *some  = any_missing(b, s, &boxes->pure);
+    if (s->march.step)
+        return produce;
+    const Expr *some = any_missing(b, s, &boxes->pure);
     if (some) {
         const Stmt *note = s->count == 2 ? note_two_dims(b, f) : note_one_dim(b, f);
         return stmt_pair(lw->arena, stmt_if(lw->arena, some, produce, NULL),

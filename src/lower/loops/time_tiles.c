@@ -53,7 +53,7 @@ static const Expr *reaches_hold(Build *b, const LoopNest *n)
 /* A loop around what follows. */
 static const Expr *open(Build *b, Prelude *w, const char *name, const Expr *first, const Expr *last)
 {
-    BoundName scope = { name, NULL };
+    BoundName scope = { .name = name, .kind = LOOP_PARALLEL, .min = first };
     vec_push(b->lw->arena, &b->names, scope);
     simplifier_push_range(b->lw->simplifier, name, first, last);
     w->pushed++;

@@ -9,8 +9,11 @@
  *         block is replaced by the end of its range that makes the form least: so it holds for all iterations. The
  *         test is made of what all threads of a block have in common. A guard that fails in every block where ports
  *         begin at 0 stays. Where unrolled copies have a guard that the last iteration of the loop around them alone
- * may not meet, that iteration follows the loop, with its guards. The test is for outputs with as many channels as
- *         unrolled copies, too (channels.c).
+ *         may not meet, that iteration follows the loop, with its guards. The test is for outputs with as many
+ *         channels as unrolled copies, too (channels.c).
+ * Whole   blocks at the border of an input have all their points inside the output. Where threads keep functions in
+ *         registers they have a version of their own, with the clamps of reads and without guards: so sizes are
+ *         constants, and indices of registers with them.
  * From    the idea of Ragan-Kelley et al. 2013, section 4.5 (loop partitioning), for blocks. */
 #include "lower/bounds/index_expr.h"
 #include "lower/passes/pass_tools.h"
@@ -40,6 +43,8 @@ typedef struct InteriorPass {
     int         grid; /* of them, the first are variables of block loops */
     BlockTest   test;
     bool        full;
+    bool        whole;                  /* what reads of ports are clamped to stays */
+    Map         kept;                   /* the nodes of their indices */
     const char *host_names[MOST_NAMES]; /* lets of the host around the kernel */
     const Expr *host_values[MOST_NAMES];
     int         host_count;
@@ -258,9 +263,24 @@ static bool decide_comparison(InteriorPass *p, const Expr *e)
     return decide(p, e->op == EX_LT ? x_add(lw, e->args[0], x_int(lw, 1)) : e->args[0], e->args[1]);
 }
 
+static void keep_node(const Expr *e, void *user)
+{
+    InteriorPass *p = user;
+    map_set(&p->kept, e, e);
+}
+
+static void keep_index(const Expr *e, void *user)
+{
+    InteriorPass *p = user;
+    if (e->op == EX_LOAD && e->u.buffer->kind != BUFFER_SCRATCH)
+        expr_visit(p->lw->exprs, e->args[0], keep_node, p);
+}
+
 static const Expr *inside_node(void *user, const Expr *e)
 {
     InteriorPass *p = user;
+    if (p->whole && map_get(&p->kept, e))
+        return e;
     if ((e->op == EX_MIN || e->op == EX_MAX) && e->type == KN_I32)
         return decide_extreme(p, e);
     return decide_comparison(p, e) ? expr_int(p->lw->exprs, KN_BOOL, 1) : e;
@@ -330,6 +350,8 @@ static const Expr *inside_expr(void *user, const Expr *e)
 {
     InteriorPass *p = user;
     Map           done;
+    if (e && p->whole)
+        expr_visit(p->lw->exprs, e, keep_index, p);
     if (!e || !has_choice(p, e))
         return e ? expr_rewrite(p->lw->exprs, e, inside_node, p) : NULL;
     map_init(&done, p->lw->arena);
@@ -453,19 +475,49 @@ static const Stmt *inside(void *user, const Stmt *s)
 
 /* ---- Kernels --------------------------------------------------------------------------------------- */
 
-static const Stmt *with_interior(InteriorPass *p, const Stmt *s)
+typedef struct RegisterSearch {
+    bool thread, found;
+} RegisterSearch;
+
+/* Arrays of a thread in registers. */
+static void find_registers(void *user, const Stmt *s)
+{
+    RegisterSearch      *r     = user;
+    const RegisterSearch outer = *r;
+    r->found |= r->thread && s->kind == STMT_ALLOC && s->alloc.buffer->memory == MEMORY_REGISTER;
+    r->thread |= s->kind == STMT_FOR && loop_table[s->loop.kind].thread;
+    if (!r->found)
+        stmt_children(s, NULL, find_registers, r);
+    r->thread = outer.thread;
+}
+
+/* The code of a block where a test of it holds, else `other`. */
+static const Stmt *version(InteriorPass *p, const Stmt *s, bool whole, const Stmt *other)
 {
     const HostLets host  = { p->host_names, p->host_values, p->host_count };
     const Expr    *all   = NULL;
     const Stmt    *known = with_channels(p->lw, &host, s, &all);
     p->test.count        = 0;
     p->test.decisions    = 0;
+    p->whole             = whole;
     const Stmt *fast     = inside(p, known);
     if ((!p->test.decisions && !all) || p->full)
-        return s;
+        return other;
     for (int i = 0; i < p->test.count; i++)
         all = x_and(p->lw, all, simplify(p->known, x_le(p->lw, x_int(p->lw, 0), p->test.forms[i])));
-    return all ? stmt_if(p->lw->arena, all, fast, s) : fast;
+    return all ? stmt_if(p->lw->arena, all, fast, other) : fast;
+}
+
+static const Stmt *with_interior(InteriorPass *p, const Stmt *s)
+{
+    RegisterSearch registers = { 0 };
+    find_registers(&registers, s);
+    if (!registers.found)
+        return version(p, s, false, s);
+    const Stmt *whole = version(p, s, true, s);
+    const int   some  = p->test.decisions;
+    const Stmt *fast  = version(p, s, false, whole);
+    return p->test.decisions > some ? fast : whole;
 }
 
 static const Stmt *in_grid(InteriorPass *p, const Stmt *s)
@@ -506,7 +558,8 @@ static const Stmt *find_kernels(void *user, const Stmt *s)
 const Stmt *lower_interior(Lower *lw, const Stmt *s)
 {
     InteriorPass *p = ARENA_NEW(lw->arena, InteriorPass);
-    p->lw           = lw;
-    p->known        = lw->simplifier;
+    map_init(&p->kept, lw->arena);
+    p->lw    = lw;
+    p->known = lw->simplifier;
     return s ? find_kernels(p, s) : NULL;
 }

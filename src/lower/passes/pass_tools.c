@@ -82,6 +82,40 @@ void varying_buffer(Varying *v, const Buffer *buffer)
     map_set(&v->names, buffer, yes);
 }
 
+/* ---- Sums ----------------------------------------------------------------------------------- */
+
+typedef struct SumWalk {
+    Lower      *lw;
+    const char *name;         /* NULL: any */
+    bool        named, other; /* the name occurs in it; it is no sum of variables and constants */
+} SumWalk;
+
+static void find_terms(const Expr *e, void *user)
+{
+    SumWalk *sum = user;
+    sum->named |= e->op == EX_VAR && (!sum->name || e->u.name == sum->name);
+    sum->other |= e->op != EX_VAR && e->op != EX_INT && e->op != EX_ADD && e->op != EX_SUB && e->op != EX_MUL;
+}
+
+static const Stmt *without_sums(void *user, const Stmt *s)
+{
+    SumWalk      *w = user;
+    const StmtMap m = { w->lw->arena, without_sums, NULL, w };
+    if (s->kind != STMT_LET)
+        return stmt_map(&m, s);
+    SumWalk sum = { .name = w->name };
+    expr_visit(w->lw->exprs, s->let.value, find_terms, &sum);
+    if (!sum.named || sum.other || type_is_float((kn_type)s->let.value->type))
+        return stmt_map(&m, s);
+    return without_sums(w, stmt_substitute(w->lw->exprs, w->lw->arena, s->let.body, 1, &s->let.name, &s->let.value));
+}
+
+const Stmt *stmt_without_sums(Lower *lw, const Stmt *s, const char *name)
+{
+    SumWalk w = { .lw = lw, .name = name };
+    return without_sums(&w, s);
+}
+
 /* ---- Making --------------------------------------------------------------------------------- */
 
 const Stmt *loop_as(Arena *a, const Stmt *loop, LoopKind kind)

@@ -24,6 +24,9 @@ void varying_buffer(Varying *v, const Buffer *buffer);
 /* The loop unrolled, if it has a constant extent and the copies are not too large together; else the loop as a serial
  * one. */
 const Stmt *unroll_loop(Lower *lw, const Stmt *loop);
+/* The statement with the lets that are sums of variables and constants substituted; with a name, those that it occurs
+ * in. */
+const Stmt *stmt_without_sums(Lower *lw, const Stmt *s, const char *name);
 /* The last value of the loop's variable. */
 const Expr *loop_last(Lower *lw, const Stmt *loop);
 /* The loop as one of another kind. */

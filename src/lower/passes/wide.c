@@ -11,6 +11,11 @@
  *         joins accesses. Where coordinates are divided, the
  *         output begins at a multiple of the divisor in the first, too: in each copy of an unrolled loop the remainder
  *         is a constant, and neighbours have one quotient.
+ * Halos   where threads keep functions in registers, loads of a row go beyond the columns of the thread. An input
+ *         begins where the output does, or as far before it as the lowest column that is read: then that column is
+ *         aligned. Where both may be and differ there is a version for each. What is clamped to an input needs no halo
+ *         of it: then both begin at the same column. Sums that lets name are substituted there: an opaque name has no
+ *         known multiple.
  * Holds   element 0 of a buffer on a device lies at a multiple of 16 bytes (runtime/device.h). The conditions are the
  *         same for all blocks. */
 #include "ir/kernel.h"
@@ -29,9 +34,16 @@ typedef struct WidePass {
     const char   *loops[MOST_NAMES];      /* unrolled and vectorized loops around, */
     int64_t       extents[MOST_NAMES];
     int           loop_count;
-    int64_t       width, read_width; /* the most elements side by side, of outputs and of inputs */
-    const Buffer *ports[MOST_PORTS]; /* that the kernel touches */
+    int64_t       width, read_width;   /* the most elements side by side, of outputs and of inputs */
+    const Buffer *ports[MOST_PORTS];   /* that the kernel touches */
+    int64_t       lowest[MOST_PORTS];  /* of an input: the first column that is read, minus that which is written */
+    bool          clamped[MOST_PORTS]; /* reads of it are clamped, in blocks at the border */
     int           port_count;
+    const char   *starts[MOST_NAMES];       /* lets, and loops of a thread, */
+    const Expr   *start_values[MOST_NAMES]; /* and their values in the first iteration */
+    int           start_count;
+    bool          thread;    /* inside thread loops */
+    bool          registers; /* threads keep functions in registers */
     const Buffer *written;
     const char   *first, *extent;             /* along its rows: its first column, and how many there are */
     bool          to_end;                     /* where it is written depends on the extent: pieces are shifted inward */
@@ -48,13 +60,61 @@ static const char *port_name(WidePass *p, const Buffer *b, const char *what, int
 
 /* ---- Looking ---------------------------------------------------------------------------------------- */
 
-static void note_port(WidePass *p, const Buffer *b)
+/* The place of a port in the list; -1: it is none, or there are too many. */
+static int note_port(WidePass *p, const Buffer *b)
 {
     int i = 0;
     while (i < p->port_count && p->ports[i] != b)
         i++;
-    if (b->kind != BUFFER_SCRATCH && b->rank && i == p->port_count && i < MOST_PORTS)
-        p->ports[p->port_count++] = b;
+    if (b->kind == BUFFER_SCRATCH || !b->rank || i == MOST_PORTS)
+        return -1;
+    if (i == p->port_count) {
+        p->ports[i]   = b;
+        p->lowest[i]  = 0;
+        p->clamped[i] = false;
+        p->port_count++;
+    }
+    return i;
+}
+
+/* The constant part of the first column that a load reads: the rest are multiples, where it counts. */
+static void note_column(WidePass *p, int port, const Expr *index)
+{
+    Linear form;
+    index = expr_substitute(p->lw->exprs, index, p->start_count, p->starts, p->start_values);
+    if (expr_linear(p->lw->arena, simplify(p->lw->simplifier, index), &form) && form.constant < p->lowest[port])
+        p->lowest[port] = form.constant;
+}
+
+static void find_extreme(const Expr *e, void *found)
+{
+    *(bool *)found |= e->op == EX_MIN || e->op == EX_MAX;
+}
+
+/* Is the column of a load clamped? What else an index has are products with strides. */
+static void find_clamp(const Expr *e, void *user)
+{
+    WidePass *p = user;
+    Linear    form;
+    int       i = 0;
+    while (i < p->port_count && (e->op != EX_LOAD || e->u.buffer != p->ports[i]))
+        i++;
+    if (i == p->port_count || !expr_linear(p->lw->arena, e->args[0], &form))
+        return;
+    for (int t = 0; t < form.count; t++)
+        if (form.atoms[t]->op != EX_MUL)
+            expr_visit(p->lw->exprs, form.atoms[t], find_extreme, &p->clamped[i]);
+}
+
+static void find_clamps(void *user, const Expr *e)
+{
+    WidePass *p = user;
+    expr_visit(p->lw->exprs, e, find_clamp, p);
+}
+
+static void look_border(void *user, const Stmt *s)
+{
+    stmt_children(s, find_clamps, look_border, user);
 }
 
 static bool is_copied(const WidePass *p, const Expr *atom)
@@ -154,7 +214,8 @@ static void find_along(void *user, const Expr *e)
     map_set(&p->seen, e, e);
     for (int i = 0; e->op == EX_LOAD && i < p->port_count; i++)
         if (p->ports[i] == e->u.buffer)
-            p->along[i] |= mentions(p, e->args[0], p->first);
+            p->along[i] |= mentions(
+                p, expr_substitute(p->lw->exprs, e->args[0], p->start_count, p->starts, p->start_values), p->first);
     for (uint32_t i = 0; i < e->count; i++)
         find_along(p, e->args[i]);
 }
@@ -204,12 +265,22 @@ static void find_ports(void *user, const Expr *e)
         return;
     map_set(&p->seen, e, e);
     if (e->op == EX_LOAD) {
-        note_port(p, e->u.buffer);
+        const int port = note_port(p, e->u.buffer);
+        if (port >= 0)
+            note_column(p, port, e->args[0]);
         if (e->u.buffer->kind == BUFFER_INPUT && e->u.buffer->dense >= 0)
             p->read_width = wider(p, e->u.buffer, e->args[0], p->read_width);
     }
     for (uint32_t i = 0; i < e->count; i++)
         find_ports(p, e->args[i]);
+}
+
+static void push_start(WidePass *p, const char *name, const Expr *value)
+{
+    if (p->start_count == MOST_NAMES)
+        return;
+    p->start_values[p->start_count] = expr_substitute(p->lw->exprs, value, p->start_count, p->starts, p->start_values);
+    p->starts[p->start_count++]     = name;
 }
 
 static void push_let(WidePass *p, const Stmt *s)
@@ -223,13 +294,20 @@ static void push_let(WidePass *p, const Stmt *s)
 
 static void look(void *user, const Stmt *s)
 {
-    WidePass *p     = user;
-    const int names = p->name_count, loops = p->loop_count;
+    WidePass  *p     = user;
+    const int  names = p->name_count, loops = p->loop_count, starts = p->start_count;
+    const bool thread = p->thread;
+    p->thread |= s->kind == STMT_FOR && loop_table[s->loop.kind].thread;
+    p->registers |= thread && s->kind == STMT_ALLOC && s->alloc.buffer->memory == MEMORY_REGISTER;
     stmt_children(s, p->visit, NULL, p);
     for (int i = 0; s->kind == STMT_STORE && i < s->store.count; i++)
         note_store(p, &s->store.places[i]);
     if (s->kind == STMT_LET)
         push_let(p, s);
+    if (s->kind == STMT_LET)
+        push_start(p, s->let.name, s->let.value);
+    if (s->kind == STMT_FOR && !loop_table[s->loop.kind].thread)
+        push_start(p, s->loop.name, s->loop.min);
     if (s->kind == STMT_FOR && (s->loop.kind == LOOP_UNROLL || s->loop.kind == LOOP_VECTOR) && loops < MOST_NAMES &&
         expr_is_int(s->loop.extent, &p->extents[loops]))
         p->loops[p->loop_count++] = s->loop.name;
@@ -238,8 +316,10 @@ static void look(void *user, const Stmt *s)
     stmt_children(s, NULL, look, p);
     if (s->kind == STMT_FOR)
         simplifier_pop(p->lw->simplifier);
-    p->name_count = names;
-    p->loop_count = loops;
+    p->name_count  = names;
+    p->loop_count  = loops;
+    p->start_count = starts;
+    p->thread      = thread;
 }
 
 /* ---- Making ----------------------------------------------------------------------------------------- */
@@ -254,26 +334,34 @@ typedef struct Aligned {
     const Expr *parts[(MOST_PORTS + 1) * KN_MAX_RANK];
 } Aligned;
 
-/* `whole` must be a multiple of `by`. In place of `name` stands (whole / by) * by from now on or, with a `rest`,
- * rest - (whole / by) * by. */
-static const Expr *assume(Aligned *a, const char *name, const Expr *whole, int64_t by, const Expr *rest)
+/* `whole` must be a multiple of `by` and `more`. In place of `name` stands (whole / by) * by from now on or, with a
+ * `rest`, rest - (whole / by) * by - more. */
+static const Expr *assume(Aligned *a, const char *name, const Expr *whole, int64_t by, const Expr *rest, int64_t more)
 {
     Lower        *lw    = a->p->lw;
     const kn_type type  = (kn_type)whole->type;
-    const Expr   *width = expr_int(lw->exprs, type, by), *zero = expr_int(lw->exprs, type, 0);
+    const Expr   *width = expr_int(lw->exprs, type, by), *over = expr_int(lw->exprs, type, more);
     const char   *part  = intern(lw->cx, arena_printf(lw->arena, "%s@%d", name, (int)by));
     const Expr   *back  = x_op(lw, EX_MUL, expr_var(lw->exprs, type, part), width);
-    a->condition        = x_and(lw, a->condition, x_op(lw, EX_EQ, x_op(lw, EX_MOD, whole, width), zero));
+    a->condition        = x_and(lw, a->condition, x_op(lw, EX_EQ, x_op(lw, EX_MOD, whole, width), over));
     a->lets[a->count]   = part;
     a->parts[a->count]  = x_op(lw, EX_DIV, whole, width);
     a->names[a->count]  = name;
-    a->values[a->count] = rest ? x_sub(lw, rest, back) : back;
+    a->values[a->count] = rest ? x_sub(lw, x_sub(lw, rest, back), over) : back;
     return a->values[a->count++];
 }
 
+/* The columns that an input begins before the output, but for multiples of the width, if it has its halo. */
+static int64_t halo(const WidePass *p, int port)
+{
+    const bool none = !p->registers || !p->written || p->width < 2 || !p->along[port] || p->to_end ||
+                      p->clamped[port] || p->ports[port] == p->written;
+    return none ? 0 : -p->lowest[port] % p->width;
+}
+
 /* Rows of all ports begin at multiples of the width, seen from the first column of the output or, where they are not
- * read along its rows or these are filled up to the end, from column 0. */
-static void assume_rows(Aligned *a, const Expr *first)
+ * read along its rows or these are filled up to the end, from column 0; or inputs have halos. */
+static void assume_rows(Aligned *a, const Expr *first, bool halos)
 {
     WidePass *p  = a->p;
     Lower    *lw = p->lw;
@@ -282,33 +370,57 @@ static void assume_rows(Aligned *a, const Expr *first)
         for (int d = 0; d < b->rank; d++)
             if (d != b->dense) {
                 const char *stride = port_name(p, b, "stride", d);
-                assume(a, stride, expr_var(lw->exprs, KN_I64, stride), p->width, NULL);
+                assume(a, stride, expr_var(lw->exprs, KN_I64, stride), p->width, NULL, 0);
             } else if (b != p->written) {
                 const char *min      = port_name(p, b, "min", d);
                 const bool  distance = p->along[i] && !p->to_end;
                 assume(a, min, distance ? x_sub(lw, x_var(lw, p->first), x_var(lw, min)) : x_var(lw, min), p->width,
-                       distance ? first : NULL);
+                       distance ? first : NULL, distance && halos ? halo(p, i) : 0);
             }
     }
     if (p->to_end)
-        assume(a, p->extent, x_var(lw, p->extent), p->width, NULL);
+        assume(a, p->extent, x_var(lw, p->extent), p->width, NULL, 0);
 }
 
 static void search(WidePass *p, const Stmt *s, void (*visit)(void *user, const Expr *e))
 {
     p->name_count = p->host_count;
-    p->loop_count = 0;
-    p->visit      = visit;
+    p->loop_count = p->start_count = 0;
+    p->visit                       = visit;
     map_init(&p->seen, p->lw->arena);
     look(p, s);
 }
 
-static const Stmt *widen(WidePass *p, const Stmt *s)
+/* The statement for ports that are aligned, else `other`. */
+static const Stmt *aligned_version(WidePass *p, const Stmt *s, bool halos, const Stmt *other)
 {
-    Lower  *lw = p->lw;
-    Aligned a  = { .p = p };
+    Lower      *lw    = p->lw;
+    Aligned     a     = { .p = p };
+    const Expr *first = p->written ? x_var(lw, port_name(p, p->written, "min", p->written->dense)) : x_int(lw, 0);
+    for (int d = 0; p->written && d < p->written->rank; d++)
+        if (p->divisors[d]) {
+            const char *min  = port_name(p, p->written, "min", d);
+            const Expr *even = assume(&a, min, x_var(lw, min), p->divisors[d], NULL, 0);
+            first            = d == p->written->dense ? even : first;
+        }
+    if (p->width >= 2)
+        assume_rows(&a, first, halos);
+    if (!a.condition)
+        return other;
+    const Stmt *open = p->to_end ? stmt_substitute(lw->exprs, lw->arena, s, p->host_count, p->names, p->values) : s;
+    const Stmt *wide = p->registers && p->width >= 2 ? stmt_without_sums(lw, open, NULL) : open;
+    wide             = stmt_substitute(lw->exprs, lw->arena, wide, a.count, a.names, a.values);
+    for (int i = a.count; i-- > 0;)
+        wide = stmt_let(lw->arena, a.lets[i], a.parts[i], wide);
+    return stmt_if(lw->arena, a.condition, wide, other);
+}
+
+/* `border`: the code of blocks at the border; NULL: that is the same. */
+static const Stmt *widen(WidePass *p, const Stmt *s, const Stmt *border)
+{
     p->width = p->read_width = p->port_count = 0;
     p->written                               = NULL;
+    p->registers                             = false;
     p->first = p->extent = NULL;
     p->to_end            = false;
     search(p, s, find_ports);
@@ -326,22 +438,12 @@ static const Stmt *widen(WidePass *p, const Stmt *s)
     }
     if (p->to_end && p->width > 1 && p->width > p->divisors[dense])
         p->divisors[dense] = p->width;
-    const Expr *first = p->written ? x_var(lw, p->first) : x_int(lw, 0);
-    for (int d = 0; p->written && d < p->written->rank; d++)
-        if (p->divisors[d]) {
-            const char *min  = port_name(p, p->written, "min", d);
-            const Expr *even = assume(&a, min, x_var(lw, min), p->divisors[d], NULL);
-            first            = d == dense ? even : first;
-        }
-    if (p->width >= 2)
-        assume_rows(&a, first);
-    if (!a.condition)
-        return s;
-    const Stmt *open = p->to_end ? stmt_substitute(lw->exprs, lw->arena, s, p->host_count, p->names, p->values) : s;
-    const Stmt *wide = stmt_substitute(lw->exprs, lw->arena, open, a.count, a.names, a.values);
-    for (int i = a.count; i-- > 0;)
-        wide = stmt_let(lw->arena, a.lets[i], a.parts[i], wide);
-    return stmt_if(lw->arena, a.condition, wide, s);
+    look_border(p, border ? border : s);
+    const Stmt *all   = aligned_version(p, s, false, s);
+    bool        halos = false;
+    for (int i = 0; i < p->port_count; i++)
+        halos |= halo(p, i) != 0;
+    return halos ? aligned_version(p, s, true, all) : all;
 }
 
 /* The block of a kernel. */
@@ -354,8 +456,8 @@ static const Stmt *widen_block(WidePass *p, const Stmt *s)
         return stmt_for(p->lw->arena, s->loop.name, s->loop.kind, s->loop.min, s->loop.extent, body);
     }
     if (s->kind == STMT_IF && s->branch.no)
-        return stmt_if(p->lw->arena, s->branch.condition, widen(p, s->branch.yes), s->branch.no);
-    return widen(p, s);
+        return stmt_if(p->lw->arena, s->branch.condition, widen(p, s->branch.yes, s->branch.no), s->branch.no);
+    return widen(p, s, NULL);
 }
 
 static const Stmt *find_kernels(void *user, const Stmt *s)
