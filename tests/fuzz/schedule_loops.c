@@ -165,11 +165,10 @@ static void emit_tail(Scheduler *s, const Def *d)
     emit(&s->g, ")");
 }
 
-/* A name for a part of a loop: "xo3". */
+/* A name for a part of a loop: "xo3". Each has a number of its own. */
 static void part_name(Scheduler *s, const Loop *of, const char *suffix, char *to)
 {
-    const size_t n = strlen(of->name); /* names of two loops differ in their ends */
-    snprintf(to, NAME_SIZE, "%.*s%s%s%d", n > 8 ? 3 : 0, of->name, of->name + (n > 8 ? n - 5 : 0), suffix, s->numbered);
+    snprintf(to, NAME_SIZE, "%.8s%s%d", of->name, suffix, ++s->numbered);
 }
 
 /* Puts two loops in the place of loop `at`. */
