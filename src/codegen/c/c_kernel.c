@@ -246,13 +246,13 @@ static const char *union_array(CGen *g, const Buffer *b)
         for (int type = 0; type < KN_TYPE_COUNT; type++) {
             const int64_t count = shared_elements(g->kernel->block, home, (kn_type)type);
             if (count)
-                text_printf(&members, "%s %s[%lld]; ", c_memory_type((kn_type)type), type_table[type].name,
+                text_printf(&members, "%s as_%s[%lld]; ", c_memory_type((kn_type)type), type_table[type].name,
                             (long long)round_to_words(count, (kn_type)type));
         }
         c_text_wrapped(g, &kernel->text, kernel->indent,
                        c_print(g, "__local union { %s} %s __attribute__((aligned(16)));", text_string(&members), name));
     }
-    return c_print(g, "%s.%s", name, type_table[b->type].name);
+    return c_print(g, "%s.as_%s", name, type_table[b->type].name);
 }
 
 /* An array for so many elements: one of the other branch, or a new one at the kernel's outermost scope, as the language
