@@ -93,32 +93,65 @@ static void run(void *arg)
     "for (int y = 0; y < (1024 >> " #n "); y++) for (int x = 0; x < (1024 >> " #n "); x++)"                            \
     " i" #n "[y][x] = U" #n "[y][x / 2] + U" #n "[y][(x + 1) / 2];"
 
-/* clang-format off */
 static const Case cases[] = {
     /* Figure 13 of Zhao and Cohen 2019, and 14 with the two guards that it lacks */
-    { THREE_STAGES, SHAPE_SCALENE, { 32 }, "scalene|A[38]|B[36]|i_first = KN_MAX(1, 32 * c0 - 3)|i_last = KN_MIN(N_ - 1, 32 * c0 + 34)|KN_MAX(2, 32 * c0 - 2)|KN_MIN(N_ - 2, 32 * c0 + 33)|KN_MAX(4, 32 * c0)|KN_MIN(N_ - 4, 32 * c0 + 31)" },
-    { THREE_STAGES, SHAPE_RECTANGLE, { 32 }, "rectangle|A[38]|B[36]|i_first = KN_MAX(1, 32 * c0 - 6)|i_last = KN_MIN(N_ - 1, 32 * c0 + 31)|if (i >= 3 && i + 4 >= 32 * c0)|if (i >= 7 && i >= 32 * c0)" },
+    { THREE_STAGES,
+      SHAPE_SCALENE,
+      { 32 },
+      "scalene|A[38]|B[36]|i_first = KN_MAX(1, 32 * c0 - 3)|i_last = KN_MIN(N_ - 1, 32 * c0 + 34)|KN_MAX(2, 32 * c0 - "
+      "2)|KN_MIN(N_ - 2, 32 * c0 + 33)|KN_MAX(4, 32 * c0)|KN_MIN(N_ - 4, 32 * c0 + 31)" },
+    { THREE_STAGES,
+      SHAPE_RECTANGLE,
+      { 32 },
+      "rectangle|A[38]|B[36]|i_first = KN_MAX(1, 32 * c0 - 6)|i_last = KN_MIN(N_ - 1, 32 * c0 + 31)|if (i >= 3 && i + "
+      "4 >= 32 * c0)|if (i >= 7 && i >= 32 * c0)" },
     /* Table 7: unsharp mask, tiles of 8 x 512 */
-    { SCOP("float in[1028][1028], float out[1024][1028]", "float bx[1024][1028], by[1024][1028];"
-      "for (int y = 0; y < 1024; y++) for (int x = 0; x < 1028; x++) bx[y][x] = in[y][x] + in[y+1][x] + in[y+2][x] + in[y+3][x] + in[y+4][x];"
-      "for (int y = 0; y < 1024; y++) for (int x = 0; x < 1024; x++) by[y][x] = bx[y][x] + bx[y][x+1] + bx[y][x+2] + bx[y][x+3] + bx[y][x+4];"
-      EACH("out[y][x] = by[y][x] - in[y+2][x+2];")), SHAPE_SCALENE, { 8, 512 }, "bx[8x516]|by[8x512]" },
-    /* Table 5: multiscale interpolation, tiles of 32 x 128; the paper has 33x66, 18x66, 18x35, 11x35, 11x20, 7x20, 7x10 */
-    { SCOP("float i4[65][65], float i0[1024][1024]", "float i1[513][513], i2[257][257], i3[129][129], U0[1024][513], U1[513][257], U2[257][129], U3[129][65];"
-      LEVEL(3, 4) LEVEL(2, 3) LEVEL(1, 2) LEVEL(0, 1)), SHAPE_SCALENE, { 32, 128 }, "U0[32x65]|i1[17x65]|U1[17x33]|i2[9x33]|U2[9x17]|i3[5x17]|U3[5x9]" },
+    { SCOP("float in[1028][1028], float out[1024][1028]",
+           "float bx[1024][1028], by[1024][1028];"
+           "for (int y = 0; y < 1024; y++) for (int x = 0; x < 1028; x++) bx[y][x] = in[y][x] + in[y+1][x] + "
+           "in[y+2][x] + in[y+3][x] + in[y+4][x];"
+           "for (int y = 0; y < 1024; y++) for (int x = 0; x < 1024; x++) by[y][x] = bx[y][x] + bx[y][x+1] + "
+           "bx[y][x+2] + bx[y][x+3] + bx[y][x+4];" EACH("out[y][x] = by[y][x] - in[y+2][x+2];")),
+      SHAPE_SCALENE,
+      { 8, 512 },
+      "bx[8x516]|by[8x512]" },
+    /* Table 5: multiscale interpolation, tiles of 32 x 128; the paper has 33x66, 18x66, 18x35, 11x35, 11x20, 7x20, 7x10
+     */
+    { SCOP("float i4[65][65], float i0[1024][1024]",
+           "float i1[513][513], i2[257][257], i3[129][129], U0[1024][513], U1[513][257], U2[257][129], "
+           "U3[129][65];" LEVEL(3, 4) LEVEL(2, 3) LEVEL(1, 2) LEVEL(0, 1)),
+      SHAPE_SCALENE,
+      { 32, 128 },
+      "U0[32x65]|i1[17x65]|U1[17x33]|i2[9x33]|U2[9x17]|i3[5x17]|U3[5x9]" },
     { HEAT, SHAPE_DIAMOND, { 16 }, "diamond|parallel for|omp simd" },
     { HEAT, SHAPE_AUTO, { 0 }, "diamond" },
     { HEAT, SHAPE_SCALENE, { 16 }, "!scalene tiles do not fit" },
     { THREE_STAGES, SHAPE_DIAMOND, { 16 }, "!diamond tiles do not fit" },
-    { SCOP("int n, int A[n]", "for (int i = 0; i < n; i++) A[i * i] = 0;"), SHAPE_NONE, { 0 }, "!not affine|`i * i`|product" },
-    { SCOP("int n, int A[n]", "for (int i = -n; i < n; i++) A[i % 3] = 0;"), SHAPE_NONE, { 0 }, "!not affine|negative" },
+    { SCOP("int n, int A[n]", "for (int i = 0; i < n; i++) A[i * i] = 0;"),
+      SHAPE_NONE,
+      { 0 },
+      "!not affine|`i * i`|product" },
+    { SCOP("int n, int A[n]", "for (int i = -n; i < n; i++) A[i % 3] = 0;"),
+      SHAPE_NONE,
+      { 0 },
+      "!not affine|negative" },
     { SCOP("int n, int A[n]", "for (int i = 0; i < n; i++) A[i % 3] = 0;"), SHAPE_NONE, { 0 }, "none|A[i % 3] = 0" },
     { SCOP("unsigned n, int A[n]", "for (unsigned i = 0; i < n; i++) A[i - 1] = 0;"), SHAPE_NONE, { 0 }, "!may wrap" },
-    { SCOP("int n, int A[n], int k[n]", "for (int i = 0; i < n; i++) if (k[i]) A[i] = 0;"), SHAPE_NONE, { 0 }, "!the condition is not affine" },
-    { SCOP("int n, float A[restrict n], float B[restrict n]", "for (int i = 0; i < n; i++) { float s = A[i]; s = s * s; B[i] = s; }"), SHAPE_NONE, { 0 }, "parallel for private(s)" },
-    { SCOP("int n, float A[restrict n], float B[restrict n]", "float s = 0; for (int i = 0; i < n; i++) { s = s + A[i]; B[i] = s; }"), SHAPE_NONE, { 0 }, "none|s = s + A[i]" },
+    { SCOP("int n, int A[n], int k[n]", "for (int i = 0; i < n; i++) if (k[i]) A[i] = 0;"),
+      SHAPE_NONE,
+      { 0 },
+      "!the condition is not affine" },
+    { SCOP("int n, float A[restrict n], float B[restrict n]",
+           "for (int i = 0; i < n; i++) { float s = A[i]; s = s * s; B[i] = s; }"),
+      SHAPE_NONE,
+      { 0 },
+      "parallel for private(s)" },
+    { SCOP("int n, float A[restrict n], float B[restrict n]",
+           "float s = 0; for (int i = 0; i < n; i++) { s = s + A[i]; B[i] = s; }"),
+      SHAPE_NONE,
+      { 0 },
+      "none|s = s + A[i]" },
 };
-/* clang-format on */
 
 static void check_cases(kn_context *cx)
 {
