@@ -202,8 +202,8 @@ static const char *prove_values(const Memory *m)
     for (int i = 0; i < MOST_COPIES; i++) {
         isl_union_map *by = isl_union_map_intersect_domain(isl_union_map_copy(last), isl_union_set_copy(m->copies));
         last              = isl_union_map_subtract_domain(last, isl_union_set_copy(m->copies));
-        last              = isl_union_map_union(last,
-                                                isl_union_map_apply_domain(by, isl_union_map_reverse(isl_union_map_copy(copied))));
+        by                = isl_union_map_apply_domain(by, isl_union_map_reverse(isl_union_map_copy(copied)));
+        last              = isl_union_map_union(last, by);
     }
     last           = isl_union_map_apply_domain(last, isl_union_map_copy(m->executes));
     isl_bool equal = isl_union_map_is_equal(last, s->live_out);
