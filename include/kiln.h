@@ -330,7 +330,7 @@ typedef struct kn_tile_options {
     const char *shape;  /* of tiles: "auto", "none", "scalene", "rectangle", "hybrid", "diamond", "parallelogram"; NULL:
                            "auto" */
     const char *sizes;  /* of tiles, outermost dimension first: "16,64,256"; NULL: by a model */
-    const char *target; /* "openmp", "cuda" or "llvm"; NULL: "openmp" */
+    const char *target; /* "openmp"; NULL: the same */
     bool        fuse;   /* fuse all that can be fused */
     const char *temporary;       /* arrays whose values are not read behind the loops: "A,B"; NULL: as `#pragma kiln
                                     temporary(A, B)` in the region says */
