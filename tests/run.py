@@ -178,7 +178,7 @@ def fuzz_tests():
                 "fuzz: schedules of regressions": f"fuzz-schedules {fuzz}/regressions/*.kiln",
                 "fuzz: corpus of parse": f"replay-parse {fuzz}/parse/*",
                 "fuzz: corpus of region": f"replay-region {fuzz}/region/*",
-                "fuzz: fresh C loops, tiled": "fuzz-tile 0 200 30",
+                "fuzz: fresh C loops, tiled": "fuzz-tile 0 200 15",
                 "fuzz: corpus of interpret": f"replay-interpret {fuzz}/interpret/*"}
     for name, command in commands.items():
         for build in BUILDS if "fuzz-c" not in command else BUILDS[:1]:     # a C compiler makes no sanitized code of it

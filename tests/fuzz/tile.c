@@ -6,18 +6,20 @@
  *
  * Every program is tiled in a random shape with random sizes; where that shape is refused, by `auto`, and by `none`
  * last. Many are compiled at a time, as written and tiled, and run at several sizes with two threads. What fails is
- * left in out/fuzz/tile, with its seed. */
+ * left in out/fuzz/tile, with its seed. A program has MOST_SECONDS for each shape. */
 #include "affine.h"
 #include "kiln.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { BATCH = 20, MOST_REASONS = 200, MOST_LINE = 200, QUOTA = 300000 };
+enum { BATCH = 20, MOST_REASONS = 200, MOST_LINE = 200, MOST_SECONDS = 3, MOST_TEXT = 1 << 20 };
 
 typedef struct Reason {
     char text[MOST_LINE];
@@ -82,24 +84,57 @@ static void note_reason(Fuzz *f, const char *shape, const char *message)
     f->reasons[i].count++;
 }
 
-/* The tiled text, in the context; NULL if it is refused. */
-static const char *tile(Fuzz *f, kn_context *cx, const char *text, uint64_t seed, const char *shape)
+/* How a process that tiles one program ends. */
+enum { TILED, REFUSED, BROKEN };
+
+/* In a process of its own: the tiled text, or why there is none, goes to the file. */
+static int tile_alone(const char *text, uint64_t seed, const char *shape, const char *path)
 {
-    char sizes[64];
+    char        sizes[64];
+    kn_context *cx  = kn_context_new(NULL);
+    FILE       *out = fopen(path, "w");
+    alarm(MOST_SECONDS);
     snprintf(sizes, sizeof sizes, "%d,%d,%d", 1 + (int)(mix(seed + 1) % 5), 1 + (int)(mix(seed + 2) % 7),
              2 + (int)(mix(seed + 3) % 6));
     const bool            own     = mix(seed + 4) % 3 != 0;
     const kn_tile_options options = { .shape = shape, .sizes = own ? sizes : NULL, .threads = 2 };
     const char           *tiled   = kn_tile(cx, "case.c", text, -1, &options, NULL);
-    if (!tiled) {
-        const kn_diagnostic d = kn_diagnostic_get(cx, 0);
-        note_reason(f, shape, d.message);
-        if (kn_diagnostic_count(cx) == 0 || (d.error && !strcmp(d.error, "internal"))) {
-            printf("seed %llu, shape %s: %s\n", (unsigned long long)seed, shape, d.message);
-            f->failed++;
-        }
+    const kn_diagnostic   d       = tiled ? (kn_diagnostic){ 0 } : kn_diagnostic_get(cx, 0);
+    const bool broken = !tiled && (kn_diagnostic_count(cx) == 0 || (d.error && !strcmp(d.error, "internal")));
+    fputs(tiled ? tiled : d.message ? d.message : "no reason", out);
+    fclose(out);
+    kn_context_free(cx);
+    return tiled ? TILED : broken ? BROKEN : REFUSED;
+}
+
+/* The tiled text, to be freed; NULL if it is refused, or takes too long. */
+static char *tile(Fuzz *f, const char *text, uint64_t seed, const char *shape)
+{
+    char  path[128];
+    int   status = 0;
+    char *made   = calloc(1, MOST_TEXT);
+    snprintf(path, sizeof path, "%s/one.c", f->folder);
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0)
+        _exit(tile_alone(text, seed, shape, path));
+    waitpid(child, &status, 0);
+    FILE *in = fopen(path, "r");
+    if (in) {
+        if (fread(made, 1, MOST_TEXT - 1, in) == MOST_TEXT - 1)
+            strcpy(made, "the text is too long");
+        fclose(in);
     }
-    return tiled;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == TILED && *made)
+        return made;
+    const bool slow = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM;
+    note_reason(f, shape, slow ? "not tiled in time" : made);
+    if (!slow && !(WIFEXITED(status) && WEXITSTATUS(status) == REFUSED)) {
+        printf("seed %llu, shape %s: %s\n", (unsigned long long)seed, shape, WIFSIGNALED(status) ? "it crashed" : made);
+        f->failed++;
+    }
+    free(made);
+    return NULL;
 }
 
 static void keep(const Fuzz *f, int i, const char *why)
@@ -187,13 +222,12 @@ static void add_program(Fuzz *f, uint64_t seed, FILE *given, FILE *tiled)
 {
     const int   id      = f->count;
     char       *text    = program_text(seed, id);
-    kn_context *cx      = kn_context_new(NULL);
     const char *tries[] = { shapes[mix(seed) % (sizeof shapes / sizeof *shapes)], "auto", "none" };
-    const char *done    = NULL;
-    for (int i = 0; cx && !done && i < 3; i++) {
+    char       *done    = NULL;
+    for (int i = 0; !done && i < 3; i++) {
         if (i && !strcmp(tries[i], tries[i - 1]))
             continue;
-        done          = tile(f, cx, text, seed, tries[i]);
+        done          = tile(f, text, seed, tries[i]);
         f->shapes[id] = tries[i];
     }
     if (done) {
@@ -206,7 +240,7 @@ static void add_program(Fuzz *f, uint64_t seed, FILE *given, FILE *tiled)
     } else {
         f->refused++;
     }
-    kn_context_free(cx);
+    free(done);
     free(text);
 }
 
