@@ -167,18 +167,18 @@ def built_without_isl(build, command):
 
 def fuzz_tests():
     fuzz = f"{ROOT}/tests/fuzz"
-    commands = {"fuzz: fresh programs": "fuzz-programs 0 2000 25",
-                "fuzz: fresh graphs": "fuzz-graphs 0 2000 10",
+    commands = {"fuzz: fresh programs": "fuzz-programs 0 2000 15",
+                "fuzz: fresh graphs": "fuzz-graphs 0 2000 6",
                 "fuzz: regressions": f"fuzz-programs {fuzz}/regressions/*.kiln",
-                "fuzz: fresh schedules": "fuzz-schedules 0 400 40",
-                "fuzz: fresh schedules for GPUs": "fuzz-schedules --gpu 0 400 20",
+                "fuzz: fresh schedules": "fuzz-schedules 0 400 25",
+                "fuzz: fresh schedules for GPUs": "fuzz-schedules --gpu 0 400 12",
                 "fuzz: schedules for GPUs that failed once": f"fuzz-schedules --gpu {fuzz}/gpu/*.kiln",
-                "fuzz: fresh schedules as C": "fuzz-c 0 100 25",
+                "fuzz: fresh schedules as C": "fuzz-c 0 100 15",
                 "fuzz: regressions as C": f"fuzz-c {fuzz}/regressions/c_*.kiln",
                 "fuzz: schedules of regressions": f"fuzz-schedules {fuzz}/regressions/*.kiln",
                 "fuzz: corpus of parse": f"replay-parse {fuzz}/parse/*",
                 "fuzz: corpus of region": f"replay-region {fuzz}/region/*",
-                "fuzz: fresh C loops, tiled": "fuzz-tile 0 200 15",
+                "fuzz: fresh C loops, tiled": "fuzz-tile 0 200 8",
                 "fuzz: corpus of interpret": f"replay-interpret {fuzz}/interpret/*"}
     for name, command in commands.items():
         for build in BUILDS if "fuzz-c" not in command else BUILDS[:1]:     # a C compiler makes no sanitized code of it
