@@ -267,9 +267,9 @@ static Affine loop_end(Gen *g, bool upper)
 static bool open_loop(Gen *g, const Affine *lo, const Affine *hi, int step, bool down)
 {
     const Interval from = range(g, lo), to = range(g, hi);
-    const char    *name = names[g->iterator_count];
     if (g->iterator_count == MOST_ITERATORS || from.lo < -OFFSET / 2 || to.hi > EXTENT - OFFSET)
         return false;
+    const char *name = names[g->iterator_count];
     begin_line(g);
     fprintf(g->out, "for (int %s = ", name);
     print_affine(g, down ? hi : lo, down ? -1 : 0);
