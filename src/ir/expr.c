@@ -294,6 +294,24 @@ bool expr_reads_any(ExprPool *pool, const Expr *e)
     return reads;
 }
 
+typedef struct VariableSearch {
+    const char *name;
+    bool        found;
+} VariableSearch;
+
+static void note_variable(const Expr *e, void *user)
+{
+    VariableSearch *s = user;
+    s->found |= e->op == EX_VAR && e->u.name == s->name;
+}
+
+bool expr_has_variable(ExprPool *pool, const Expr *e, const char *interned)
+{
+    VariableSearch s = { interned, false };
+    expr_visit(pool, e, note_variable, &s);
+    return s.found;
+}
+
 typedef struct Substitution {
     ExprPool          *pool;
     int                count;

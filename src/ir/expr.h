@@ -185,6 +185,8 @@ void expr_visit(ExprPool *pool, const Expr *e, void (*visit)(const Expr *e, void
 bool expr_reads(ExprPool *pool, const Expr *e, const Func *f);
 /* Is it a call of `f`, of any component, at these very coordinates? */
 bool expr_is_call_at(const Expr *e, const Func *f, const Expr *const *args);
+/* Is the variable in it? */
+bool expr_has_variable(ExprPool *pool, const Expr *e, const char *interned);
 /* Does it read a function or memory, or call C? */
 bool expr_reads_any(ExprPool *pool, const Expr *e);
 

@@ -6,6 +6,7 @@
  * Holds   names and buffers correspond one to one, in the order of the arguments too. What the host gives is made of
  *         coordinates in both: backends make use of that. Expressions are compared as they stand: the order of a sum
  *         counts. */
+#include "ir/coordinates.h"
 #include "ir/kernel.h"
 
 typedef struct Pairing {
@@ -109,19 +110,8 @@ static bool is_plain(const Map *lets, const Expr *e)
     bool        plain = e->type == KN_I32 || e->type == KN_I64;
     if (e->op == EX_VAR)
         return plain && (!value || is_plain(lets, value));
-    switch (e->op) {
-    case EX_INT:
-    case EX_ADD:
-    case EX_SUB:
-    case EX_NEG:
-    case EX_MUL:
-    case EX_DIV:
-    case EX_MOD:
-    case EX_MIN:
-    case EX_MAX:
-    case EX_CAST: break;
-    default: return false;
-    }
+    if (!is_coordinate_op(e))
+        return false;
     for (uint32_t i = 0; plain && i < e->count; i++)
         plain = is_plain(lets, e->args[i]);
     return plain;

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* The heat equation in 2 dimensions. Sizes: steps, width. */
+/* The heat equation in 2 dimensions. Sizes: steps, width. REAL: the type, double if not said. */
 #include "tile_test.h"
 
-static void heat(int T, int N, double A[2][N][N])
+#ifndef REAL
+#define REAL double
+#endif
+
+static void heat(int T, int N, REAL A[2][N][N])
 {
 #pragma scop
     for (int t = 0; t < T; t++)
         for (int i = 1; i < N - 1; i++)
             for (int j = 1; j < N - 1; j++)
-                A[(t + 1) % 2][i][j] = 0.125 * (A[t % 2][i + 1][j] - 2.0 * A[t % 2][i][j] + A[t % 2][i - 1][j]) +
-                                       0.125 * (A[t % 2][i][j + 1] - 2.0 * A[t % 2][i][j] + A[t % 2][i][j - 1]) +
-                                       A[t % 2][i][j];
+                A[(t + 1) % 2][i][j] =
+                    (REAL)0.125 * (A[t % 2][i + 1][j] - (REAL)2.0 * A[t % 2][i][j] + A[t % 2][i - 1][j]) +
+                    (REAL)0.125 * (A[t % 2][i][j + 1] - (REAL)2.0 * A[t % 2][i][j] + A[t % 2][i][j - 1]) +
+                    A[t % 2][i][j];
 #pragma endscop
 }
 
@@ -18,10 +23,10 @@ int main(int argc, char **argv)
 {
     const int    T = size_or(argc, argv, 1, 20), N = size_or(argc, argv, 2, 200);
     const size_t count = 2 * (size_t)N * (size_t)N;
-    double      *A     = malloc(count * sizeof *A);
+    REAL        *A     = malloc(count * sizeof *A);
     FILL(A, count);
     const double began = seconds();
-    heat(T, N, (double(*)[N][N])A);
+    heat(T, N, (REAL(*)[N][N])A);
     print_time(began);
     print_hash("A", A, count * sizeof *A);
     free(A);

@@ -8,7 +8,7 @@
  *         coordinates (ir/stmt.h).
  */
 #include "codegen/c/c.h"
-#include "codegen/coordinates.h"
+#include "ir/coordinates.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Expressions: each gets its shape and the scope it is computed in; operators see scalars or lanes only. */
-#include "codegen/coordinates.h"
+#include "ir/coordinates.h"
 #include "codegen/llvm/llvm.h"
 
 #include <math.h>

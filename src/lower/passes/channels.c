@@ -20,17 +20,6 @@ typedef struct ChannelPass {
     const Expr     *condition;
 } ChannelPass;
 
-typedef struct Mention {
-    const char *name;
-    bool        found;
-} Mention;
-
-static void find_mention(const Expr *e, void *user)
-{
-    Mention *m = user;
-    m->found |= e->op == EX_VAR && e->u.name == m->name;
-}
-
 static const Expr *under(ChannelPass *p, const Expr *e)
 {
     return simplify(p->lw->simplifier, expr_substitute(p->lw->exprs, e, p->count, p->names, p->values));
@@ -44,14 +33,13 @@ static const char *size_name(ChannelPass *p, const Buffer *b, const char *what, 
 /* Is the loop one iteration if the output has so many elements along the dimension? Then they are assumed. */
 static bool assume(ChannelPass *p, const Expr *extent, const Buffer *b, int dim, int64_t copies)
 {
-    Lower  *lw = p->lw;
-    Mention m  = { size_name(p, b, "extent", dim), false };
-    int64_t iterations;
-    expr_visit(lw->exprs, extent, find_mention, &m);
-    if (!m.found || p->count + 2 > 2 * MOST_CHANNELS)
+    Lower      *lw   = p->lw;
+    const char *name = size_name(p, b, "extent", dim);
+    int64_t     iterations;
+    if (!expr_has_variable(lw->exprs, extent, name) || p->count + 2 > 2 * MOST_CHANNELS)
         return false;
     const Expr *size = x_int(lw, copies), *zero = x_int(lw, 0);
-    p->names[p->count]      = m.name;
+    p->names[p->count]      = name;
     p->values[p->count]     = size;
     p->names[p->count + 1]  = size_name(p, b, "min", dim);
     p->values[p->count + 1] = zero;

@@ -97,24 +97,6 @@ static bool varies(InteriorPass *p, const Expr *e)
     return c.names && !c.memory;
 }
 
-typedef struct Mention {
-    const char *name;
-    bool        found;
-} Mention;
-
-static void find_mention(const Expr *e, void *user)
-{
-    Mention *m = user;
-    m->found |= e->op == EX_VAR && e->u.name == m->name;
-}
-
-static bool mentions(InteriorPass *p, const Expr *e, const char *name)
-{
-    Mention m = { name, false };
-    expr_visit(p->lw->exprs, e, find_mention, &m);
-    return m.found;
-}
-
 /* Do 32 bits hold both numbers and their difference, far from where they wrap? */
 static bool is_tame(InteriorPass *p, const Expr *a, const Expr *b)
 {
@@ -137,7 +119,7 @@ static bool coefficient(InteriorPass *p, const Expr *form, const char *name, int
         const Expr *atom = linear.atoms[i];
         if (atom->op == EX_VAR && atom->u.name == name)
             *out = linear.coefficients[i];
-        else if (mentions(p, atom, name))
+        else if (expr_has_variable(p->lw->exprs, atom, name))
             return false;
     }
     return true;

@@ -185,24 +185,11 @@ static const Expr *open_cast(void *user, const Expr *e)
     return x_op(p->lw, a->op, parts[0], parts[1]);
 }
 
-typedef struct Mention {
-    const char *name;
-    bool        found;
-} Mention;
-
-static void find_mention(const Expr *e, void *user)
-{
-    Mention *m = user;
-    m->found |= e->op == EX_VAR && e->u.name == m->name;
-}
-
 /* Does the index depend on the name, directly or through lets? */
 static bool mentions(WidePass *p, const Expr *index, const char *name)
 {
-    Mention m = { name, false };
-    expr_visit(p->lw->exprs, expr_substitute(p->lw->exprs, index, p->name_count, p->names, p->values), find_mention,
-               &m);
-    return m.found;
+    return expr_has_variable(p->lw->exprs, expr_substitute(p->lw->exprs, index, p->name_count, p->names, p->values),
+                             name);
 }
 
 /* Which ports are read along the rows of the output? */

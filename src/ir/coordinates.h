@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Coordinates: integers made of loop variables and sizes. They lie within ±MOST_COORDINATE, so that sums of a few of
  * them do not wrap, and a backend need not make them wrap. Here is what all backends take for coordinates. */
-#ifndef KILN_CODEGEN_COORDINATES_H
-#define KILN_CODEGEN_COORDINATES_H
+#ifndef KILN_IR_COORDINATES_H
+#define KILN_IR_COORDINATES_H
 
 #include "ir/stmt.h"
 
