@@ -99,9 +99,9 @@ static void run(void *arg)
     const Purpose   purpose  = compiled && compiled->has_kernels ? FOR_KERNELS : FOR_RUN;
     if (!arguments_bind(call->p, purpose, call->args, call->count, &a))
         return;
-    const bool possible = compiled && call_possible(call->p, &a);
-    const CallResult result = possible ? call_compiled(call->m, &a) : CALL_INTERPRET;
-    call->large             = result == CALL_LARGE;
+    const bool       possible = compiled && call_possible(call->p, &a);
+    const CallResult result   = possible ? call_compiled(call->m, &a) : CALL_INTERPRET;
+    call->large               = result == CALL_LARGE;
     if (result != CALL_INTERPRET)
         return;
     if (compiled)
