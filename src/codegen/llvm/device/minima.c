@@ -2,8 +2,9 @@
 /* Negations that minima and maxima read, kept from a fault of the driver's compiler.
  *
  * Takes   PTX as LLVM prints it: an instruction a line, a register for each value.
- * Gives   the same, in which the second operand of a signed `min` or `max` is no negation. The operands change places;
- * of two negations the second is computed as ~x + 1. Holds   each line computes what it did.
+ * Gives   the same, in which the second operand of a signed `min` or `max` is no negation: the operands change places,
+ *         and of two negations the second is computed as ~x + 1.
+ * Holds   each line computes what it did.
  *
  * For GPUs from sm_90 on, ptxas of CUDA 12.6 to 13.3, and drivers with the same compiler, join min(a, min(b, -c)) into
  * one instruction and lose the sign: min(a, b, c). They do so for the second operand of the inner one alone, signed and
