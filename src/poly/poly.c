@@ -7,6 +7,7 @@
 
 #include "poly/emit/emit.h"
 #include "poly/model/model.h"
+#include "poly/region_tile.h"
 #include "poly/source/source.h"
 #include "poly/tile/tile.h"
 
@@ -81,21 +82,32 @@ static const char *tile_scop(Scop *scop, const TileOptions *options, Text *expla
     if (!tiled)
         return NULL;
     const char *text = emit_c(tiled);
-    if (!text)
-        scop_isl_failed(scop);
-    else if (explained)
+    if (!text || scop_isl_error(scop)) {
+        if (!scop->arena->cx->error_count)
+            scop_isl_failed(scop);
+        text = NULL;
+    } else if (explained) {
         tile_explain(explained, tiled);
+    }
     tile_free(tiled);
     return text;
 }
 
-static const char *tile_region(kn_context *cx, const Region *region, const TileOptions *options, Text *explained)
+static void stop_isl(void *isl)
 {
-    isl_ctx    *isl  = scop_isl(cx->config.quota);
+    isl_ctx_abort(isl);
+}
+
+const char *region_tile(kn_context *cx, const Region *region, const TileOptions *options, Text *explained)
+{
+    isl_ctx *isl  = scop_isl(cx->config.quota);
+    Hold     hold = { .stop = stop_isl, .user = isl };
+    context_hold(cx, &hold);
     Scop       *scop = scop_new(region->arena, isl, region);
     const char *text = scop ? tile_scop(scop, options, explained) : NULL;
     scop_free(scop);
     isl_ctx_free(isl);
+    context_unhold(cx);
     return text;
 }
 
@@ -131,7 +143,7 @@ static const char *tile(PolyCall *call)
         return NULL;
     const char **texts = ARENA_ARRAY(call->arena, const char *, regions.items.count);
     for (size_t i = 0; i < regions.items.count; i++) {
-        texts[i] = tile_region(cx, regions.items.at[i], &options, call->options->explain ? &explained : NULL);
+        texts[i] = region_tile(cx, regions.items.at[i], &options, call->options->explain ? &explained : NULL);
         if (!texts[i])
             return NULL;
     }

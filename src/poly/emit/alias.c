@@ -6,6 +6,8 @@
  * Gives   a condition on their addresses under which they do not: what the region accesses of one ends before what it
  *         accesses of the other begins, along the outermost dimension. */
 #include "poly/emit/writer.h"
+#include "poly/model/model.h"
+#include "poly/source/source.h"
 
 #include <isl/aff.h>
 
@@ -42,13 +44,37 @@ static const char *end_text(Writer *w, isl_pw_aff *end)
     return text;
 }
 
+/* Must the two be compared when the program runs? */
+static bool may_overlap(const CSymbol *a, const CSymbol *b)
+{
+    return !(a->restricted && b->restricted) && (a->written || b->written);
+}
+
+static bool compared(const Region *r, const CSymbol *array)
+{
+    for (size_t i = 0; i < r->symbols.count; i++) {
+        const CSymbol *other = r->symbols.at[i];
+        if (other != array && other->kind == CSYMBOL_ARRAY && !other->local && may_overlap(array, other))
+            return true;
+    }
+    return false;
+}
+
 static Extent extent_of(Writer *w, const CSymbol *array)
 {
-    isl_set *all = accessed(w->tiled->scop, array);
-    Extent   e   = { .array = array };
+    const Scop *s   = w->tiled->scop;
+    isl_set    *all = compared(s->region, array) ? accessed(s, array) : NULL;
+    Extent      e   = { .array = array };
     if (all && array->rank) {
-        e.first = end_text(w, isl_set_dim_min(isl_set_copy(all), 0));
-        e.last  = end_text(w, isl_set_dim_max(isl_set_copy(all), 0));
+        if (isl_set_dim_has_upper_bound(all, isl_dim_set, 0) == isl_bool_true &&
+            isl_set_dim_has_lower_bound(all, isl_dim_set, 0) == isl_bool_true) {
+            e.first = end_text(w, isl_set_dim_min(isl_set_copy(all), 0));
+            e.last  = end_text(w, isl_set_dim_max(isl_set_copy(all), 0));
+        } else if (!w->failed && !scop_isl_error(s)) {
+            diag_error(s->arena->cx, region_loc(s->region, array->place), "declare the arrays restrict",
+                       "`%s` may overlap another array: which elements of it are read depends on data", array->name);
+            w->failed = true;
+        }
     }
     isl_set_free(all);
     return e;
@@ -74,7 +100,7 @@ const char *disjoint_condition(Writer *w)
     for (size_t i = 0; i < arrays.count; i++)
         for (size_t k = 0; k < i; k++) {
             const Extent *a = &arrays.at[k], *b = &arrays.at[i];
-            if ((a->array->restricted && b->array->restricted) || (!a->array->written && !b->array->written))
+            if (!may_overlap(a->array, b->array))
                 continue;
             text_add(&t, t.count ? " && (" : "(");
             add_address(&t, a, true);

@@ -16,7 +16,11 @@ void  scop_free(Scop *s);
 
 /* Such a context: every operation past the quota fails. */
 isl_ctx *scop_isl(uint64_t quota);
-/* The diagnostic after something of isl's came out NULL: past the quota, or a mistake of ours. */
+/* isl takes an optimum that is unbounded for an error: after asking for one this forgets it. */
+void scop_isl_unbounded(const Scop *s);
+/* Has something of isl's come out NULL? */
+bool scop_isl_error(const Scop *s);
+/* The diagnostic after that: past the quota, out of memory, or a mistake of ours. */
 void scop_isl_failed(const Scop *s);
 
 /* Are its values dead behind the region? */

@@ -7,12 +7,14 @@
 
 #include <isl/schedule_node.h>
 
-/* Flow, anti and output dependences. */
+/* All dependences: flow, and reuse of memory. */
 isl_union_map *order_dependences(const Scop *s);
 /* Those between instances that the bands above the node give the same values. */
 isl_union_map *order_remaining(isl_schedule_node *node, isl_union_map *dependences);
 /* Can iterations of the band's first loop run in any order? */
 bool order_parallel(isl_schedule_node *band, isl_union_map *dependences);
+/* The same, if `left` are the dependences between instances that the bands above give the same values. */
+bool order_carries_none(isl_schedule_node *band, isl_union_map *left);
 /* Is there a band below? */
 bool order_innermost(isl_schedule_node *band);
 
