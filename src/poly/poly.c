@@ -76,20 +76,40 @@ static bool read_options(kn_context *cx, const kn_tile_options *given, TileOptio
 
 /* ---- Regions ---- */
 
-static const char *tile_scop(Scop *scop, const TileOptions *options, Text *explained)
+/* The text of one shape. *spent: isl's budget is used up, and nothing is said. */
+static const char *tile_shape(Scop *scop, const TileOptions *options, Text *explained, bool *spent)
 {
     Tiled *tiled = tile_new(scop, options);
+    *spent       = false;
     if (!tiled)
         return NULL;
+    scop_budget(scop, 200);
     const char *text = emit_c(tiled);
     if (!text || scop_isl_error(scop)) {
-        if (!scop->arena->cx->error_count)
+        *spent = tiled->options.shape != SHAPE_NONE && isl_ctx_last_error(scop->isl) == isl_error_quota;
+        if (!*spent && !scop->arena->cx->error_count)
             scop_isl_failed(scop);
         text = NULL;
     } else if (explained) {
         tile_explain(explained, tiled);
     }
     tile_free(tiled);
+    return text;
+}
+
+/* Where auto has found a shape of which isl makes no loops within its budget, the loops stay as they are. */
+static const char *tile_scop(Scop *scop, const TileOptions *options, Text *explained)
+{
+    bool        spent;
+    const char *text = tile_shape(scop, options, explained, &spent);
+    if (spent && options->shape == SHAPE_AUTO) {
+        TileOptions none = *options;
+        none.shape       = SHAPE_NONE;
+        isl_ctx_reset_error(scop->isl);
+        return tile_shape(scop, &none, explained, &spent);
+    }
+    if (spent)
+        scop_isl_failed(scop);
     return text;
 }
 

@@ -39,6 +39,7 @@ typedef struct Statement {
 typedef struct Scop {
     Arena        *arena;
     isl_ctx      *isl;
+    unsigned long quota; /* of isl's operations, in one step of the work; 0: none */
     const Region *region;
     VEC(const CSymbol *) parameters; /* integers that the region does not write */
     isl_set *context;                /* what is known of them */

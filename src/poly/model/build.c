@@ -240,7 +240,7 @@ static void parameters(Builder *b)
 Scop *scop_new(Arena *arena, isl_ctx *isl, const Region *region)
 {
     Scop *s   = ARENA_NEW(arena, Scop);
-    *s        = (Scop){ .arena = arena, .isl = isl, .region = region };
+    *s        = (Scop){ .arena = arena, .isl = isl, .quota = isl_ctx_get_max_operations(isl), .region = region };
     Builder b = { .s = s };
     parameters(&b);
     isl_space *none = isl_set_get_space(s->context);
@@ -257,6 +257,7 @@ Scop *scop_new(Arena *arena, isl_ctx *isl, const Region *region)
         b.failed = true;
     }
     if (!b.failed) {
+        scop_budget(s, 200);
         scop_collect(s);
         scop_privatize(s);
         if (scop_depend(s))

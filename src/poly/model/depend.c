@@ -180,6 +180,17 @@ isl_ctx *scop_isl(uint64_t quota)
     return isl;
 }
 
+/* isl's operations in one step of the work; one takes about a microsecond. Dependences of PolyBench's kernels take up
+ * to 200000, the loops of fdtd-2d, with 4 statements, 400000, all of a hundred stages 5000000. */
+enum { BUDGET = 1000000, BUDGET_EACH = 60000 /* for each statement */ };
+
+void scop_budget(const Scop *s, unsigned shares)
+{
+    unsigned long most = (BUDGET + BUDGET_EACH * (unsigned long)s->statements.count) / 100 * shares;
+    isl_ctx_reset_operations(s->isl);
+    isl_ctx_set_max_operations(s->isl, s->quota && s->quota < most ? s->quota : most);
+}
+
 void scop_isl_unbounded(const Scop *s)
 {
     const enum isl_error error = isl_ctx_last_error(s->isl);

@@ -16,6 +16,9 @@ void  scop_free(Scop *s);
 
 /* Such a context: every operation past the quota fails. */
 isl_ctx *scop_isl(uint64_t quota);
+/* Begins a step of the work: from here to the next one isl has a budget of operations, `shares` in a hundred of what a
+ * region of that size should need for one step. So the time of all steps is bounded. */
+void scop_budget(const Scop *s, unsigned shares);
 /* isl takes an optimum that is unbounded for an error: after asking for one this forgets it. */
 void scop_isl_unbounded(const Scop *s);
 /* Has something of isl's come out NULL? */

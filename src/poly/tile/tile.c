@@ -8,7 +8,6 @@
 #include "poly/tile/prove.h"
 #include "poly/tile/skew.h"
 
-#include <isl/ast_build.h>
 #include <isl/printer.h>
 
 static const char *const shape_names[] = {
@@ -69,65 +68,44 @@ static const Shape shapes[] = {
 /* What auto tries, the first that fits. */
 static const TileShape preferred[] = { SHAPE_DIAMOND, SHAPE_PARALLELOGRAM, SHAPE_SCALENE, SHAPE_NONE };
 
-/* isl's operations that auto spends on one shape and its proof at most, and on its loops, for each statement and one
- * more: the loops of fdtd-2d, with 4 statements, take between 200000 and 400000. What is harder is left as it is. */
-enum { MOST_SPENT = 4000000, SHARE = 4, LOOPS_EACH = 80000 };
-
-/* Can isl make loops of it? The loops themselves are made by whoever asked for the program. */
-static bool has_loops(const Tiled *t)
-{
-    isl_ctx_reset_operations(t->scop->isl);
-    isl_ctx_set_max_operations(t->scop->isl, LOOPS_EACH * (t->scop->statements.count + 1));
-    isl_ast_build *build = isl_ast_build_from_context(isl_set_copy(t->scop->context));
-    isl_ast_node  *loops = isl_ast_build_node_from_schedule(build, isl_schedule_copy(t->schedule));
-    isl_ast_build_free(build);
-    isl_ast_node_free(loops);
-    return loops != NULL;
-}
-
-/* A proved program of that shape, or NULL and why. */
-static Tiled *attempt(Scop *s, const TileOptions *options, TileShape shape, const char **why)
+/* A proved program of that shape, or NULL and why; *unfit: the shape is not for such a region. */
+static Tiled *attempt(Scop *s, const TileOptions *options, TileShape shape, const char **why, bool *unfit)
 {
     Tiled *t         = ARENA_NEW(s->arena, Tiled);
     *t               = (Tiled){ .scop = s, .options = *options };
     t->options.shape = shape;
-    *why             = shapes[shape].make(t) ? NULL : shapes[shape].unfit;
+    *why             = shapes[shape].make(t) ? NULL : t->reason ? t->reason : shapes[shape].unfit;
+    *unfit           = *why != NULL;
     if (!*why && isl_ctx_last_error(s->isl) == isl_error_none) {
         const char *wrong = tile_prove(t);
         if (wrong)
             *why = arena_printf(s->arena, "the tiled program is not proved: %s", wrong);
     }
-    if (!*why && options->shape == SHAPE_AUTO && shape != SHAPE_NONE && !has_loops(t))
-        *why = "isl makes no loops of it";
     if (!*why && isl_ctx_last_error(s->isl) == isl_error_none)
         return t;
     tile_free(t);
     return NULL;
 }
 
-/* The first preferred shape that fits within its share of the quota. */
+/* The first preferred shape that fits within its budget. */
 static Tiled *automatic(Scop *s, const TileOptions *options, const char **why)
 {
-    unsigned long quota = isl_ctx_get_max_operations(s->isl);
-    unsigned long share = quota && quota / SHARE < MOST_SPENT ? quota / SHARE : MOST_SPENT;
-    Tiled        *t     = NULL;
-    Text          tried;
+    Tiled *t = NULL;
+    Text   tried;
     text_init(&tried, s->arena);
     for (size_t i = 0; !t && i < sizeof preferred / sizeof *preferred; i++) {
-        bool        last = preferred[i] == SHAPE_NONE;
+        bool        unfit;
         const char *name = tile_shape_name(preferred[i]);
         isl_ctx_reset_error(s->isl);
-        isl_ctx_reset_operations(s->isl);
-        isl_ctx_set_max_operations(s->isl, last ? quota : share);
-        t = attempt(s, options, preferred[i], why);
+        scop_budget(s, 150);
+        t = attempt(s, options, preferred[i], why, &unfit);
         if (isl_ctx_last_error(s->isl) == isl_error_quota) {
-            *why = "its share of the quota is used up";
+            *why = "its budget of operations is used up";
             i += preferred[i] == SHAPE_DIAMOND; /* parallelograms are as hard */
         }
         if (!t)
-            text_printf(&tried, "%s%s: %s", tried.count ? "; " : "", name, *why);
+            text_printf(&tried, "%s%s: %s", tried.count ? "; " : "", name, *why ? *why : "isl failed");
     }
-    isl_ctx_set_max_operations(s->isl, quota);
     if (t)
         t->reason = tried.count ? text_string(&tried) : "the first of the preferred shapes fits";
     return t;
@@ -137,12 +115,15 @@ Tiled *tile_new(Scop *s, const TileOptions *options)
 {
     Loc         at = region_loc(s->region, s->region->body->place);
     const char *why;
-    Tiled *t = options->shape == SHAPE_AUTO ? automatic(s, options, &why) : attempt(s, options, options->shape, &why);
+    bool        unfit = false;
+    scop_budget(s, 300);
+    Tiled *t =
+        options->shape == SHAPE_AUTO ? automatic(s, options, &why) : attempt(s, options, options->shape, &why, &unfit);
     if (t)
         return t;
     if (isl_ctx_last_error(s->isl) != isl_error_none)
         scop_isl_failed(s);
-    else if (why == shapes[options->shape].unfit)
+    else if (unfit)
         diag_error(s->arena->cx, at, "--shape auto", "%s tiles do not fit: %s", tile_shape_name(options->shape), why);
     else
         diag_error_as(s->arena->cx, ERROR_INTERNAL, at, "--shape none", "%s", why);
@@ -153,11 +134,7 @@ void tile_free(Tiled *t)
 {
     if (!t)
         return;
-    isl_schedule_free(t->schedule);
-    for (size_t i = 0; i < t->statements.count; i++)
-        isl_map_free(t->statements.at[i].executes);
-    for (size_t i = 0; i < t->scratch.count; i++)
-        isl_multi_aff_free(t->scratch.at[i]->offset);
+    overlap_reset(t);
     *t = (Tiled){ 0 };
 }
 
