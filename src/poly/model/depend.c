@@ -119,6 +119,13 @@ static isl_union_flow *last_before(const Scop *s, isl_union_map *sink, isl_union
 /* By isl's analysis; *overwritten: the writes that a later one replaces. */
 static void depend_others(Scop *s, const Others *o, isl_union_set **overwritten)
 {
+    if (isl_union_map_is_empty(o->writes) == isl_bool_true) {
+        s->flow      = isl_union_map_copy(o->writes);
+        s->reuse     = isl_union_map_copy(o->writes);
+        s->live_in   = isl_union_map_copy(o->reads);
+        *overwritten = isl_union_map_domain(isl_union_map_copy(o->writes));
+        return;
+    }
     isl_union_flow *flow = last_before(s, o->reads, o->writes, NULL);
     s->flow              = isl_union_flow_get_may_dependence(flow);
     s->live_in           = isl_union_flow_get_may_no_source(flow);

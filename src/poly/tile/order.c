@@ -64,9 +64,7 @@ static isl_schedule_node *mark(isl_schedule_node *node, const char *name)
     return isl_schedule_node_child(isl_schedule_node_insert_mark(node, isl_id_alloc(isl, name, NULL)), 0);
 }
 
-/* What is left of the dependences below a child of the node: at a band those between equal iterations, in a sequence
- * those inside of the child. */
-static isl_union_map *left_below(isl_schedule_node *node, int child, isl_union_map *left)
+isl_union_map *order_left_below(isl_schedule_node *node, int child, isl_union_map *left)
 {
     enum isl_schedule_node_type type = isl_schedule_node_get_type(node);
     left                             = isl_union_map_copy(left);
@@ -97,7 +95,7 @@ static isl_schedule_node *mark_left(isl_schedule_node *node, isl_union_map *left
         }
     }
     for (int i = 0; i < isl_schedule_node_n_children(node); i++) {
-        isl_union_map *below = left_below(node, i, left);
+        isl_union_map *below = order_left_below(node, i, left);
         node                 = isl_schedule_node_parent(mark_left(isl_schedule_node_child(node, i), below, threads));
         isl_union_map_free(below);
     }

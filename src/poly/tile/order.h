@@ -15,6 +15,9 @@ isl_union_map *order_remaining(isl_schedule_node *node, isl_union_map *dependenc
 bool order_parallel(isl_schedule_node *band, isl_union_map *dependences);
 /* The same, if `left` are the dependences between instances that the bands above give the same values. */
 bool order_carries_none(isl_schedule_node *band, isl_union_map *left);
+/* What is left of the dependences below a child of the node: at a band those between equal iterations, in a sequence
+ * those inside of the child. */
+isl_union_map *order_left_below(isl_schedule_node *node, int child, isl_union_map *left);
 /* Is there a band below? */
 bool order_innermost(isl_schedule_node *band);
 

@@ -117,6 +117,14 @@ static const char *walk(isl_schedule_node *node, isl_union_map *left)
     }
 }
 
+bool prove_forward(isl_schedule *schedule, isl_union_map *pairs)
+{
+    isl_schedule_node *root  = isl_schedule_get_root(schedule);
+    const char        *wrong = walk(root, pairs);
+    isl_schedule_node_free(root);
+    return !wrong;
+}
+
 static const char *prove_order(const Tiled *t)
 {
     for (size_t i = 0; i < t->statements.count; i++)
