@@ -83,8 +83,12 @@ static void run(void *arg)
 /* Is it tiled? If not, a message says that a limit is passed. */
 static bool tiled(const Case *row, uint64_t quota, Heap *heap)
 {
-    kn_context *cx   = kn_context_new(&(kn_config){
-          .quota = quota, .allocate = heap ? heap_allocate : NULL, .release = heap ? heap_release : NULL, .user = heap });
+    kn_config config = { .quota = quota, .user = heap };
+    if (heap) {
+        config.allocate = heap_allocate;
+        config.release  = heap_release;
+    }
+    kn_context *cx   = kn_context_new(&config);
     Job         job  = { .cx = cx, .row = row };
     bool        done = false;
     if (!cx)

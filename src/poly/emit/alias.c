@@ -6,7 +6,6 @@
  * Gives   a condition on their addresses under which they do not: what the region accesses of one ends before what it
  *         accesses of the other begins, along the outermost dimension. */
 #include "poly/emit/writer.h"
-#include "poly/model/model.h"
 #include "poly/source/source.h"
 
 #include <isl/aff.h>
@@ -70,7 +69,7 @@ static Extent extent_of(Writer *w, const CSymbol *array)
             isl_set_dim_has_lower_bound(all, isl_dim_set, 0) == isl_bool_true) {
             e.first = end_text(w, isl_set_dim_min(isl_set_copy(all), 0));
             e.last  = end_text(w, isl_set_dim_max(isl_set_copy(all), 0));
-        } else if (!w->failed && !scop_isl_error(s)) {
+        } else if (!w->failed && isl_ctx_last_error(s->isl) == isl_error_none) {
             diag_error(s->arena->cx, region_loc(s->region, array->place), "declare the arrays restrict",
                        "`%s` may overlap another array: which elements of it are read depends on data", array->name);
             w->failed = true;
