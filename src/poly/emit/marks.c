@@ -5,7 +5,7 @@
  * Gives   each loop's marks, as an annotation of the loop.
  * Holds   isl drops a loop that has one iteration. Its mark goes with it: one that said that iterations are independent
  *         says nothing about the loops inside. */
-#include "poly/emit/writer.h"
+#include "poly/emit/cuda.h"
 
 #include <isl/space.h>
 #include <string.h>
@@ -45,7 +45,8 @@ isl_id *loop_begins(isl_ast_build *build, void *writer)
     for (size_t i = 0; i < w->marks.count; i++)
         if (w->marks.at[i].depth == depth)
             text_printf(&names, " %s", w->marks.at[i].name);
-    return isl_id_alloc(isl_ast_build_get_ctx(build), text_string(&names), NULL);
+    LoopNote *note = w->device ? note_loop(w, build, text_string(&names)) : NULL;
+    return isl_id_alloc(isl_ast_build_get_ctx(build), text_string(&names), note);
 }
 
 bool loop_is(isl_ast_node *loop, const char *mark)
