@@ -117,6 +117,15 @@ static const char *const preamble[] = {
     "  return good;",
     "}",
     "",
+    "static bool kn_fits(const char *name, long size)",
+    "{",
+    "  const bool fits = size >= -(1L << 29) && size <= 1L << 29;",
+    "  if (!fits)",
+    "    fprintf(stderr, \"%s: a size of %ld is too large for kernels: the loops run on the processor\\n\", name, "
+    "size);",
+    "  return fits;",
+    "}",
+    "",
     "/* A grid of that many blocks along each axis, or of as many as there can be; x is 0 if there are none. */",
     "static dim3 kn_grid(long x, long y, long z)",
     "{",
@@ -258,14 +267,21 @@ static void describe_arrays(Writer *w)
     }
 }
 
-/* Parameters that are too large for the kernels' ints. */
+static void check_size(Writer *w, const char *name)
+{
+    line(w, arena_printf(w->arena, "if (!kn_fits(\"%s\", %s))", w->device->name, name));
+    line(w, "  return 0;");
+}
+
+/* Sizes that are too large for the kernels' ints. */
 static void check_parameters(Writer *w)
 {
-    for (size_t i = 0; i < w->names.count; i++) {
-        const char *name = w->names.at[i].text;
-        line(w, arena_printf(w->arena, "if (%s < -%d || %s > %d)", name, MOST_SIZE, name, MOST_SIZE));
-        line(w, "  return 0;");
-    }
+    const Region *r = w->tiled->scop->region;
+    for (size_t i = 0; i < w->names.count; i++)
+        check_size(w, w->names.at[i].text);
+    for (size_t i = 0; i < r->symbols.count; i++)
+        for (int d = 1; is_memory(w, r->symbols.at[i]) && d < r->symbols.at[i]->rank; d++)
+            check_size(w, arena_printf(w->arena, "%s_extent%d", device_name(w->arena, r->symbols.at[i]), d));
 }
 
 /* AT_A(i, j): an element of the array whose inner extents are A_extent1… */
@@ -306,15 +322,18 @@ static void write_call(Writer *w, const Signature *sig)
     Text *out          = w->out, aside;
     text_init(&aside, w->arena);
     w->out = &aside;
-    widen_parameters(w);
+    widen_parameters(w); /* those that are used are declared below */
     const char *disjoint = disjoint_condition(w);
     w->out               = out;
     w->indent            = 0;
     line(w, "{");
     define_macros(w, w->out);
     w->indent = 1;
-    if (disjoint)
-        text_add(w->out, text_string(&aside));
+    for (size_t i = 0; disjoint && i < w->names.count; i++) {
+        const ShownName *n = &w->names.at[i];
+        if (strcmp(n->isl, n->text) && has_word(disjoint, n->text))
+            line(w, arena_printf(w->arena, "const long %s = %s;", n->text, n->isl));
+    }
     line(w, arena_printf(w->arena, "int %s(%s); /* in the CUDA file: 1 if it has done the work */", device->name,
                          sig->types));
     open_block(w, disjoint ? arena_printf(w->arena, "if (!((%s) && %s)) {", disjoint, call)
@@ -338,18 +357,17 @@ static const char *unknown_function(const Region *r)
 
 const char *emit_cuda(const Tiled *tiled, const char *name, Text *cuda, const char **unfit)
 {
-    Arena *arena = tiled->scop->arena;
-    Text   body, out;
-    Device device = { .name = name };
-    Writer w      = {
-             .tiled = tiled, .arena = arena, .out = &body, .indent = 1, .prefix = "", .integer = "long", .device = &device
-    };
+    Arena    *arena = tiled->scop->arena;
+    Text      body, out;
+    Device    device = { .name = name };
+    Writer    w      = { .tiled = tiled, .arena = arena, .out = &body, .indent = 1, .prefix = "", .integer = "long" };
     Signature sig;
     text_init(&body, arena);
     text_init(&out, arena);
     text_init(&device.kernels, arena);
     text_init(&device.setup, arena);
     const char *unknown = unknown_function(tiled->scop->region);
+    w.device            = &device;
     *unfit = unknown ? arena_printf(arena, "`%s` is no function of <math.h>: no device has it", unknown) : NULL;
     isl_ast_node *root = *unfit ? NULL : make_loops(&w);
     if (root && !w.failed) {

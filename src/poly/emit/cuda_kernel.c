@@ -306,11 +306,10 @@ static bool writes(isl_ast_node *kernel, const CSymbol *array)
     return use.written;
 }
 
-static void parameter(Writer *w, Text *given, Text *taken, const char *type, const char *name)
+static void parameter(Text *given, Text *taken, const char *type, const char *name)
 {
     text_printf(taken, "%s%s%s%s", taken->count ? ", " : "", type, type[strlen(type) - 1] == '*' ? "" : " ", name);
     text_printf(given, "%s%s", given->count ? ", " : "", name);
-    (void)w;
 }
 
 /* What the kernel's text names: arrays with their extents, values, the loops of the host around it. */
@@ -325,18 +324,18 @@ static void parameters(Writer *w, isl_ast_node *kernel, const char *body, Text *
         if (s->kind == CSYMBOL_ITERATOR || s->kind == CSYMBOL_FUNCTION || scop_private(scop, s) || !used)
             continue;
         if (is_value(scop, s)) {
-            parameter(w, given, taken, arena_printf(w->arena, "const %s", type), name);
+            parameter(given, taken, arena_printf(w->arena, "const %s", type), name);
             continue;
         }
         const bool written = writes(kernel, s);
-        parameter(w, given, taken, arena_printf(w->arena, written ? "%s *" : "const %s *__restrict__ ", type), name);
+        parameter(given, taken, arena_printf(w->arena, written ? "%s *" : "const %s *__restrict__", type), name);
         for (int d = 1; d < s->rank; d++)
-            parameter(w, given, taken, arena_printf(w->arena, "const %s", w->integer),
+            parameter(given, taken, arena_printf(w->arena, "const %s", w->integer),
                       arena_printf(w->arena, "%s_extent%d", name, d));
     }
     for (size_t i = 0; i < w->names.count; i++)
         if (has_word(body, w->names.at[i].text) && !has_word(text_string(given), w->names.at[i].text))
-            parameter(w, given, taken, arena_printf(w->arena, "const %s", w->integer), w->names.at[i].text);
+            parameter(given, taken, arena_printf(w->arena, "const %s", w->integer), w->names.at[i].text);
 }
 
 static void declare_privates(Writer *w, const char *body)

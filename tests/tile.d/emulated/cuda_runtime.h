@@ -3,7 +3,8 @@
  *
  * The threads of a block are contexts that run one after the other up to their next barrier, in ascending order, or in
  * descending order with KN_REVERSE set: what needs a barrier and has none gives other results. A barrier that some
- * threads pass by ends the program. A launch k<<<grid, block, shared>>>(…) is written kn_emulate(grid, block, [&] { k(…); }). */
+ * threads pass by ends the program. A launch k<<<grid, block, shared>>>(…) is written
+ * kn_emulate(grid, block, [&] { k(…); }). */
 #ifndef CUDA_RUNTIME_H
 #define CUDA_RUNTIME_H
 
@@ -107,8 +108,14 @@ struct cudaPointerAttributes {
     int type;
 };
 
-static const char *cudaGetErrorString(cudaError_t e) { return e ? "no device" : ""; }
-static cudaError_t cudaGetLastError() { return cudaSuccess; }
+static const char *cudaGetErrorString(cudaError_t e)
+{
+    return e ? "no device" : "";
+}
+static cudaError_t cudaGetLastError()
+{
+    return cudaSuccess;
+}
 static cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *a, const void *)
 {
     a->type = getenv("KN_MANAGED") ? cudaMemoryTypeManaged : cudaMemoryTypeHost;
@@ -132,15 +139,30 @@ static cudaError_t cudaMemcpy(void *to, const void *from, size_t n, int)
     memcpy(to, from, n);
     return cudaSuccess;
 }
-static cudaError_t cudaEventCreate(cudaEvent_t *) { return cudaSuccess; }
-static cudaError_t cudaEventRecord(cudaEvent_t) { return cudaSuccess; }
-static cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
-static cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
+static cudaError_t cudaEventCreate(cudaEvent_t *)
+{
+    return cudaSuccess;
+}
+static cudaError_t cudaEventRecord(cudaEvent_t)
+{
+    return cudaSuccess;
+}
+static cudaError_t cudaEventSynchronize(cudaEvent_t)
+{
+    return cudaSuccess;
+}
+static cudaError_t cudaEventDestroy(cudaEvent_t)
+{
+    return cudaSuccess;
+}
 static cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t, cudaEvent_t)
 {
     *ms = 0;
     return cudaSuccess;
 }
-template <class F> static cudaError_t cudaFuncSetAttribute(F, int, int) { return cudaSuccess; }
+template <class F> static cudaError_t cudaFuncSetAttribute(F, int, int)
+{
+    return cudaSuccess;
+}
 
 #endif
