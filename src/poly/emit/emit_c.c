@@ -285,13 +285,18 @@ bool scratch_used(isl_ast_node *tile, const Scratch *s)
     return use.used;
 }
 
-/* Scratch of one tile: arrays of its own, aligned for vectors. */
+/* Scratch of one tile: arrays of its own, aligned for vectors. Where its order allows it, isl runs what only the first
+ * tiles have in loops of its own; the scratch would be gone by then. It is told not to (group_coscheduled), and a
+ * second place for the same scratch fails. */
 static void declare_scratch(Writer *w, isl_ast_node *tile)
 {
     for (size_t i = 0; i < w->tiled->scratch.count; i++) {
         const Scratch *s = w->tiled->scratch.at[i];
         if (!scratch_used(tile, s))
             continue;
+        for (size_t k = 0; k < w->declared.count; k++)
+            w->failed |= w->declared.at[k] == s;
+        vec_push(w->arena, &w->declared, s);
         Text dims;
         text_init(&dims, w->arena);
         for (int d = 0; d < s->rank; d++)
@@ -446,8 +451,10 @@ isl_ast_node *make_loops(Writer *w)
     build                = isl_ast_build_set_at_each_domain(build, note_instance, w);
     build                = isl_ast_build_set_before_each_mark(build, mark_begins, w);
     build                = isl_ast_build_set_after_each_mark(build, mark_ends, w);
-    build                = isl_ast_build_set_before_each_for(build, loop_begins, w);
-    isl_ast_node *root   = isl_ast_build_node_from_schedule(build, isl_schedule_copy(tiled->schedule));
+    build                = isl_ast_build_set_after_each_for(build, loop_ends, w);
+    isl_options_set_ast_build_group_coscheduled(tiled->scop->isl, tiled->scratch.count > 0);
+    isl_schedule *schedule = number_marks(w, isl_schedule_copy(tiled->schedule));
+    isl_ast_node *root     = isl_ast_build_node_from_schedule(build, schedule);
     isl_ast_build_free(build);
     return root;
 }

@@ -87,13 +87,14 @@ static bool has_loops(const Tiled *t)
     return loops != NULL;
 }
 
-/* A proved program of that shape, or NULL and why. */
-static Tiled *attempt(Scop *s, const TileOptions *options, TileShape shape, const char **why)
+/* A proved program of that shape, or NULL and why; *unfit: the shape is not for such a region. */
+static Tiled *attempt(Scop *s, const TileOptions *options, TileShape shape, const char **why, bool *unfit)
 {
     Tiled *t         = ARENA_NEW(s->arena, Tiled);
     *t               = (Tiled){ .scop = s, .options = *options };
     t->options.shape = shape;
-    *why             = shapes[shape].make(t) ? NULL : shapes[shape].unfit;
+    *why             = shapes[shape].make(t) ? NULL : t->reason ? t->reason : shapes[shape].unfit;
+    *unfit           = *why != NULL;
     if (!*why && options->device && !device_map(t))
         *why = "isl failed";
     if (!*why && isl_ctx_last_error(s->isl) == isl_error_none) {
@@ -119,12 +120,12 @@ static Tiled *automatic(Scop *s, const TileOptions *options, const char **why)
     text_init(&tried, s->arena);
     const TileShape *tries = options->device ? device_preferred : preferred;
     for (size_t i = 0; !t && (!i || tries[i - 1] != SHAPE_NONE); i++) {
-        bool        last = tries[i] == SHAPE_NONE;
+        bool        last = tries[i] == SHAPE_NONE, unfit;
         const char *name = tile_shape_name(tries[i]);
         isl_ctx_reset_error(s->isl);
         isl_ctx_reset_operations(s->isl);
         isl_ctx_set_max_operations(s->isl, last ? quota : share);
-        t = attempt(s, options, tries[i], why);
+        t = attempt(s, options, tries[i], why, &unfit);
         if (isl_ctx_last_error(s->isl) == isl_error_quota) {
             *why = "its share of the quota is used up";
             i += tries[i] == SHAPE_DIAMOND; /* parallelograms are as hard */
@@ -142,12 +143,14 @@ Tiled *tile_new(Scop *s, const TileOptions *options)
 {
     Loc         at = region_loc(s->region, s->region->body->place);
     const char *why;
-    Tiled *t = options->shape == SHAPE_AUTO ? automatic(s, options, &why) : attempt(s, options, options->shape, &why);
+    bool        unfit = false;
+    Tiled      *t =
+        options->shape == SHAPE_AUTO ? automatic(s, options, &why) : attempt(s, options, options->shape, &why, &unfit);
     if (t)
         return t;
     if (isl_ctx_last_error(s->isl) != isl_error_none)
         scop_isl_failed(s);
-    else if (why == shapes[options->shape].unfit)
+    else if (unfit)
         diag_error(s->arena->cx, at, "--shape auto", "%s tiles do not fit: %s", tile_shape_name(options->shape), why);
     else
         diag_error_as(s->arena->cx, ERROR_INTERNAL, at, "--shape none", "%s", why);
@@ -158,11 +161,7 @@ void tile_free(Tiled *t)
 {
     if (!t)
         return;
-    isl_schedule_free(t->schedule);
-    for (size_t i = 0; i < t->statements.count; i++)
-        isl_map_free(t->statements.at[i].executes);
-    for (size_t i = 0; i < t->scratch.count; i++)
-        isl_multi_aff_free(t->scratch.at[i]->offset);
+    overlap_reset(t);
     *t = (Tiled){ 0 };
 }
 
