@@ -22,6 +22,7 @@ enum { MOST_SIZE = 1 << 29 };
 typedef struct LoopNote {
     isl_ast_expr *least, *most; /* of a loop over blocks: how far it goes, over the parameters alone */
     int64_t       low, high;    /* its values for parameters up to MOST_SIZE */
+    int64_t       extent;       /* of a loop over threads: its iterations at most; -1: no number bounds them */
 } LoopNote;
 
 typedef struct Device {
@@ -44,9 +45,22 @@ typedef struct Device {
 /* ---- cuda_kernel.c ---- */
 /* Notes the ranges of a loop while isl makes it. */
 LoopNote *note_loop(Writer *w, isl_ast_build *build, const char *marks);
+/* The marks of a loop and what was noted of it; K and N of a mark among them. */
+const char *marks_of(const Writer *w, isl_ast_node *loop, const LoopNote **note);
+bool        read_mark(const char *marks, const char *name, int *inside, int *count);
+/* The number of a thread among those of these dimensions of the block, and how many they are. */
+const char *thread_number(const Writer *w, unsigned dims, int *count);
+/* A statement as the place that is assigned and the value. */
+void statement_text(Writer *w, const Instance *n, const char **to, const char **from);
+
+/* ---- cuda_jam.c ---- */
+/* Writes a nest of `count` thread loops with pieces of iterations for each thread; false: nothing is written. */
+bool jam_threads(Writer *w, isl_ast_node *loop, int count);
 
 /* ---- cuda_range.c ---- */
+/* Sets low and high, or extent, by the values of a set's last dimension. */
 void loop_range(const Writer *w, isl_set *all, int dim, LoopNote *note);
+void loop_extent(isl_set *all, int dim, LoopNote *note);
 bool loops_fit_int(Writer *w, isl_ast_node *root);
 
 /* ---- cuda_names.c: the names and types of C's symbols in the CUDA file ---- */

@@ -19,8 +19,7 @@ static const char *const axis[DEVICE_DIMS] = { "x", "y", "z" };
 
 /* ---- Marks ---- */
 
-/* The mark's K and N in the marks of a loop. */
-static bool read_mark(const char *marks, const char *name, int *inside, int *count)
+bool read_mark(const char *marks, const char *name, int *inside, int *count)
 {
     const char *at = marks ? strstr(marks, name) : NULL;
     return at && sscanf(at + strlen(name), ".%d.%d", inside, count) == 2;
@@ -36,6 +35,9 @@ LoopNote *note_loop(Writer *w, isl_ast_build *build, const char *marks)
     w->failed |= last < 0;
     if (last >= 0)
         loop_range(w, all, last, n);
+    n->extent = -1;
+    if (last >= 0 && read_mark(marks, MARK_THREAD, &inside, &count) && inside == count - 1)
+        loop_extent(all, last, n);
     if (last >= 0 && read_mark(marks, MARK_BLOCK, &inside, &count)) {
         isl_ast_build *plain = isl_ast_build_from_context(isl_set_copy(w->tiled->scop->context));
         isl_pw_aff *least = isl_set_dim_min(isl_set_copy(all), last), *most = isl_set_dim_max(isl_set_copy(all), last);
@@ -73,7 +75,7 @@ static const char *one_thread(const Writer *w)
     return t.count ? text_string(&t) : NULL;
 }
 
-static void device_copy(Writer *w, const Instance *n)
+static void copy_text(Writer *w, const Instance *n, const char **to, const char **from)
 {
     const Scratch *s = n->statement->copied;
     Text           own, array;
@@ -86,45 +88,54 @@ static void device_copy(Writer *w, const Instance *n)
         text_printf(&array, "%s%s", d ? ", " : "", ast_string(w, n->iterators[d], 0));
     }
     text_add(&array, s->rank == 1 ? "]" : ")");
-    const bool  out  = n->statement->copy_out;
-    const char *from = text_string(out ? &own : &array), *to = text_string(out ? &array : &own);
-    line(w, arena_printf(w->arena, "%s = %s;", to, from));
+    *from = text_string(n->statement->copy_out ? &own : &array);
+    *to   = text_string(n->statement->copy_out ? &array : &own);
+}
+
+static const char *side_text(Writer *w, const CExpr *e)
+{
+    const ExprHooks hooks = { w, device_leaf, true };
+    Text            t;
+    text_init(&t, w->arena);
+    print_expr(&t, e, &hooks);
+    return text_string(&t);
+}
+
+void statement_text(Writer *w, const Instance *n, const char **to, const char **from)
+{
+    w->instance = n;
+    if (n->statement->source) {
+        *to   = side_text(w, n->statement->source->assign->target);
+        *from = side_text(w, n->statement->source->assign->value);
+    } else {
+        copy_text(w, n, to, from);
+    }
 }
 
 static void kernel_statement(Writer *w, isl_ast_node *node)
 {
-    Device         *d = w->device;
     const Instance *n = instance_of(node);
+    const char     *to, *from;
     if (!n) {
         w->failed = true;
         return;
     }
     const CStmt *assign = n->statement->source ? n->statement->source->assign : NULL;
-    const bool private  = assign && scop_private(w->tiled->scop, assign->target->symbol);
-    const char *first   = private ? NULL : one_thread(w);
+    const bool   mine   = assign && scop_private(w->tiled->scop, assign->target->symbol);
+    const char  *first  = mine ? NULL : one_thread(w);
     barrier(w);
-    w->instance = n;
     if (first)
         open_block(w, arena_printf(w->arena, "if (%s) {", first));
-    if (assign) {
-        const ExprHooks hooks = { w, device_leaf, true };
-        begin_line(w);
-        print_expr(w->out, assign->target, &hooks);
-        text_add(w->out, " = ");
-        print_expr(w->out, assign->value, &hooks);
-        text_add(w->out, ";\n");
-    } else {
-        device_copy(w, n);
-    }
+    statement_text(w, n, &to, &from);
+    line(w, arena_printf(w->arena, "%s = %s;", to, from));
     if (first)
         close_block(w);
-    d->pending = true;
+    w->device->pending = true;
 }
 
 /* ---- Loops ---- */
 
-/* The number of the thread among those that share a loop, and how many they are. */
-static const char *thread_number(const Writer *w, unsigned dims, int *count)
+const char *thread_number(const Writer *w, unsigned dims, int *count)
 {
     const Device *d    = w->device;
     const char   *text = "";
@@ -164,7 +175,7 @@ static void spread_loop(Writer *w, isl_ast_node *node, const char *name, const c
     isl_ast_expr_free(last);
 }
 
-static const char *marks_of(const Writer *w, isl_ast_node *node, const LoopNote **range)
+const char *marks_of(const Writer *w, isl_ast_node *node, const LoopNote **range)
 {
     isl_id     *id    = isl_ast_node_get_annotation(node);
     const char *marks = id ? arena_strdup(w->arena, isl_id_get_name(id)) : "";
@@ -191,6 +202,10 @@ static void counted(Writer *w, isl_ast_node *node, const char *variable, const c
             own |= 1u << k;
         const char *number = thread_number(w, own, &threads);
         barrier(w);
+        if (!outer && inside == count - 1 && jam_threads(w, node, count)) {
+            d->pending = true;
+            return;
+        }
         spread_loop(w, node, name, number, arena_printf(w->arena, "%d", threads));
         d->spread |= own;
     } else {

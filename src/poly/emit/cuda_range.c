@@ -190,7 +190,6 @@ bool loops_fit_int(Writer *w, isl_ast_node *root)
     return r.fit;
 }
 
-/* The least and the greatest value of a set's dimension, with parameters up to MOST_SIZE. */
 void loop_range(const Writer *w, isl_set *all, int dim, LoopNote *note)
 {
     isl_set *bounded = isl_set_copy(all);
@@ -206,4 +205,14 @@ void loop_range(const Writer *w, isl_set *all, int dim, LoopNote *note)
     note->high = isl_val_is_int(high) == isl_bool_true ? isl_val_get_num_si(high) : INT64_MAX;
     isl_val_free(low);
     isl_val_free(high);
+}
+
+void loop_extent(isl_set *all, int dim, LoopNote *note)
+{
+    isl_map *own   = isl_map_from_range(isl_set_copy(all));
+    own            = isl_map_move_dims(own, isl_dim_in, 0, isl_dim_out, 0, (unsigned)dim); /* the loops around -> it */
+    isl_set *apart = isl_map_deltas(isl_map_apply_range(isl_map_reverse(isl_map_copy(own)), own));
+    isl_val *most  = isl_set_dim_max_val(apart, 0);
+    note->extent   = isl_val_is_int(most) == isl_bool_true ? isl_val_get_num_si(most) + 1 : -1;
+    isl_val_free(most);
 }
