@@ -19,7 +19,7 @@ What is run, with build/ and with the sanitizers of build-asan/:
                        it has the bits of the CPU, there with device_args in place of args where an app has some
   fuzz/regressions/*.kiln      programs that have failed once, and at least 1000 random ones that never ran before
                        (fuzz/programs.c); the same with schedules, and thousands of random cases that never ran before
-                       (fuzz/schedules.c); fuzz/gpu/*.kiln and fresh ones for GPUs, executed
+                       (fuzz/schedules.c); fuzz/gpu/*.kiln and fresh ones for GPUs, executed, some of the former on PoCL
   fuzz/parse, fuzz/interpret, fuzz/region      the corpora of the fuzz targets
   layers, style, lint, exports, install, docs, aot, levels, tile, tile_cuda, cback, foreign, bench, explain, progress,
   runner
@@ -186,6 +186,13 @@ def fuzz_tests():
         for build in BUILDS if "fuzz-c" not in command else BUILDS[:1]:     # a C compiler makes no sanitized code of it
             if not built_without_isl(build, command):
                 yield name, build, lambda build, c=command: run_program(f"{ROOT}/{build}/tests/{c}", build)
+    yield "fuzz: schedules that failed on PoCL", "build", run_on_opencl
+
+
+def run_on_opencl(build):
+    if not has_opencl(build):
+        return 0
+    return run_program(f"{ROOT}/{build}/tests/fuzz-schedules --opencl {ROOT}/tests/fuzz/gpu/masked_*.kiln", build)
 
 
 def run_script(script, build):
