@@ -42,12 +42,17 @@ typedef struct Device {
     const char *unfit; /* why no text can be made */
 } Device;
 
-/* ---- cuda_kernel.c ---- */
-/* Notes the ranges of a loop while isl makes it. */
-LoopNote *note_loop(Writer *w, isl_ast_build *build, const char *marks);
+/* ---- marks.c ---- */
 /* The marks of a loop and what was noted of it; K and N of a mark among them. */
 const char *marks_of(const Writer *w, isl_ast_node *loop, const LoopNote **note);
 bool        read_mark(const char *marks, const char *name, int *inside, int *count);
+
+/* ---- cuda_range.c ---- */
+/* Notes the ranges of a loop while isl makes it. */
+LoopNote *note_loop(Writer *w, isl_ast_build *build, const char *marks);
+bool      loops_fit_int(Writer *w, isl_ast_node *root);
+
+/* ---- cuda_kernel.c ---- */
 /* The number of a thread among those of these dimensions of the block, and how many they are. */
 const char *thread_number(const Writer *w, unsigned dims, int *count);
 /* A statement as the place that is assigned and the value. */
@@ -56,12 +61,6 @@ void statement_text(Writer *w, const Instance *n, const char **to, const char **
 /* ---- cuda_jam.c ---- */
 /* Writes a nest of `count` thread loops with pieces of iterations for each thread; false: nothing is written. */
 bool jam_threads(Writer *w, isl_ast_node *loop, int count);
-
-/* ---- cuda_range.c ---- */
-/* Sets low and high, or extent, by the values of a set's last dimension. */
-void loop_range(const Writer *w, isl_set *all, int dim, LoopNote *note);
-void loop_extent(isl_set *all, int dim, LoopNote *note);
-bool loops_fit_int(Writer *w, isl_ast_node *root);
 
 /* ---- cuda_names.c: the names and types of C's symbols in the CUDA file ---- */
 const char *device_name(Arena *arena, const CSymbol *s);

@@ -17,40 +17,6 @@
 
 static const char *const axis[DEVICE_DIMS] = { "x", "y", "z" };
 
-/* ---- Marks ---- */
-
-bool read_mark(const char *marks, const char *name, int *inside, int *count)
-{
-    const char *at = marks ? strstr(marks, name) : NULL;
-    return at && sscanf(at + strlen(name), ".%d.%d", inside, count) == 2;
-}
-
-LoopNote *note_loop(Writer *w, isl_ast_build *build, const char *marks)
-{
-    int       inside, count;
-    LoopNote *n    = ARENA_NEW(w->arena, LoopNote);
-    isl_set  *all  = isl_set_from_union_set(isl_union_map_range(isl_ast_build_get_schedule(build)));
-    const int last = (int)isl_set_dim(all, isl_dim_set) - 1;
-    *n             = (LoopNote){ 0 };
-    w->failed |= last < 0;
-    if (last >= 0)
-        loop_range(w, all, last, n);
-    n->extent = -1;
-    if (last >= 0 && read_mark(marks, MARK_THREAD, &inside, &count) && inside == count - 1)
-        loop_extent(all, last, n);
-    if (last >= 0 && read_mark(marks, MARK_BLOCK, &inside, &count)) {
-        isl_ast_build *plain = isl_ast_build_from_context(isl_set_copy(w->tiled->scop->context));
-        isl_pw_aff *least = isl_set_dim_min(isl_set_copy(all), last), *most = isl_set_dim_max(isl_set_copy(all), last);
-        n->least = isl_ast_build_expr_from_pw_aff(plain, isl_pw_aff_coalesce(least));
-        n->most  = isl_ast_build_expr_from_pw_aff(plain, isl_pw_aff_coalesce(most));
-        w->failed |= !n->least || !n->most;
-        isl_ast_build_free(plain);
-    }
-    isl_set_free(all);
-    vec_push(w->arena, &w->device->notes, n);
-    return n;
-}
-
 /* ---- Barriers ---- */
 
 static void barrier(Writer *w)
@@ -173,15 +139,6 @@ static void spread_loop(Writer *w, isl_ast_node *node, const char *name, const c
     isl_ast_expr_free(inc);
     isl_ast_expr_free(cond);
     isl_ast_expr_free(last);
-}
-
-const char *marks_of(const Writer *w, isl_ast_node *node, const LoopNote **range)
-{
-    isl_id     *id    = isl_ast_node_get_annotation(node);
-    const char *marks = id ? arena_strdup(w->arena, isl_id_get_name(id)) : "";
-    *range            = id ? isl_id_get_user(id) : NULL;
-    isl_id_free(id);
-    return marks;
 }
 
 static void counted(Writer *w, isl_ast_node *node, const char *variable, const char *name, isl_ast_node *body)

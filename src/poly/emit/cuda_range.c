@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Do the loops of kernels fit into ints?
+/* How far loops go, and whether those of kernels fit into ints.
  *
  * Takes   isl's loops; parameters lie within +-MOST_SIZE, which the host's function checks.
  * Gives   whether each value and each part of each expression lies in int.
@@ -190,7 +190,7 @@ bool loops_fit_int(Writer *w, isl_ast_node *root)
     return r.fit;
 }
 
-void loop_range(const Writer *w, isl_set *all, int dim, LoopNote *note)
+static void loop_range(const Writer *w, isl_set *all, int dim, LoopNote *note)
 {
     isl_set *bounded = isl_set_copy(all);
     for (unsigned p = 0; p < w->tiled->scop->parameters.count; p++) {
@@ -207,7 +207,7 @@ void loop_range(const Writer *w, isl_set *all, int dim, LoopNote *note)
     isl_val_free(high);
 }
 
-void loop_extent(isl_set *all, int dim, LoopNote *note)
+static void loop_extent(isl_set *all, int dim, LoopNote *note)
 {
     isl_map *own   = isl_map_from_range(isl_set_copy(all));
     own            = isl_map_move_dims(own, isl_dim_in, 0, isl_dim_out, 0, (unsigned)dim); /* the loops around -> it */
@@ -215,4 +215,30 @@ void loop_extent(isl_set *all, int dim, LoopNote *note)
     isl_val *most  = isl_set_dim_max_val(apart, 0);
     note->extent   = isl_val_is_int(most) == isl_bool_true ? isl_val_get_num_si(most) + 1 : -1;
     isl_val_free(most);
+}
+
+LoopNote *note_loop(Writer *w, isl_ast_build *build, const char *marks)
+{
+    int       inside, count;
+    LoopNote *n    = ARENA_NEW(w->arena, LoopNote);
+    isl_set  *all  = isl_set_from_union_set(isl_union_map_range(isl_ast_build_get_schedule(build)));
+    const int last = (int)isl_set_dim(all, isl_dim_set) - 1;
+    *n             = (LoopNote){ 0 };
+    w->failed |= last < 0;
+    if (last >= 0)
+        loop_range(w, all, last, n);
+    n->extent = -1;
+    if (last >= 0 && read_mark(marks, MARK_THREAD, &inside, &count) && inside == count - 1)
+        loop_extent(all, last, n);
+    if (last >= 0 && read_mark(marks, MARK_BLOCK, &inside, &count)) {
+        isl_ast_build *plain = isl_ast_build_from_context(isl_set_copy(w->tiled->scop->context));
+        isl_pw_aff *least = isl_set_dim_min(isl_set_copy(all), last), *most = isl_set_dim_max(isl_set_copy(all), last);
+        n->least = isl_ast_build_expr_from_pw_aff(plain, isl_pw_aff_coalesce(least));
+        n->most  = isl_ast_build_expr_from_pw_aff(plain, isl_pw_aff_coalesce(most));
+        w->failed |= !n->least || !n->most;
+        isl_ast_build_free(plain);
+    }
+    isl_set_free(all);
+    vec_push(w->arena, &w->device->notes, n);
+    return n;
 }

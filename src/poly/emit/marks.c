@@ -9,6 +9,7 @@
 #include "poly/emit/cuda.h"
 
 #include <isl/schedule_node.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,4 +74,19 @@ bool loop_is(isl_ast_node *loop, const char *mark)
     const bool is = id && strstr(isl_id_get_name(id), mark);
     isl_id_free(id);
     return is;
+}
+
+bool read_mark(const char *marks, const char *name, int *inside, int *count)
+{
+    const char *at = marks ? strstr(marks, name) : NULL;
+    return at && sscanf(at + strlen(name), ".%d.%d", inside, count) == 2;
+}
+
+const char *marks_of(const Writer *w, isl_ast_node *node, const LoopNote **range)
+{
+    isl_id     *id    = isl_ast_node_get_annotation(node);
+    const char *marks = id ? arena_strdup(w->arena, isl_id_get_name(id)) : "";
+    *range            = id ? isl_id_get_user(id) : NULL;
+    isl_id_free(id);
+    return marks;
 }

@@ -172,12 +172,14 @@ int size_trapezoid_axes(const Tiled *t, const Axes *x, int axis[])
 
 void size_trapezoid(Trapezoid *z)
 {
-    static const int piece[][3] = { { 4096, 0, 0 }, { 64, 256, 0 }, { 16, 32, 256 } };
-    TileOptions     *o          = &z->t->options;
-    int64_t          steps      = o->size_count ? o->sizes[0] : z->dims == 1 ? 31 : z->dims == 2 ? 9 : 3;
-    z->rows                     = (steps < 1 ? 1 : steps) * z->stages;
-    for (int k = 0; k < z->dims; k++) {
-        z->size[k] =
-            z->axis[k] < o->size_count ? o->sizes[z->axis[k]] : piece[z->dims < 3 ? z->dims - 1 : 2][k < 3 ? k : 2];
-    }
+    /* steps, then sizes, by the number of tiled axes; with what they grow by, those for a device fill its blocks */
+    static const int processor[][4] = { { 31, 4096, 0, 0 }, { 9, 64, 256, 0 }, { 3, 16, 32, 256 } };
+    static const int device[][4]    = { { 15, 994, 0, 0 }, { 5, 54, 54, 0 }, { 3, 8, 8, 26 } };
+    TileOptions     *o              = &z->t->options;
+    const int        dims           = z->dims < 3 ? z->dims : 3;
+    const int       *piece          = o->device ? device[dims - 1] : processor[dims - 1];
+    int64_t          steps          = o->size_count ? o->sizes[0] : piece[0];
+    z->rows                         = (steps < 1 ? 1 : steps) * z->stages;
+    for (int k = 0; k < z->dims; k++)
+        z->size[k] = z->axis[k] < o->size_count ? o->sizes[z->axis[k]] : piece[k < 3 ? k + 1 : 3];
 }
