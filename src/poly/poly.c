@@ -11,6 +11,7 @@
 #include "poly/source/source.h"
 #include "poly/tile/tile.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -66,8 +67,9 @@ static bool read_options(kn_context *cx, const kn_tile_options *given, TileOptio
                                                                     : 1,
                                      .l1       = cache_size(1, DEFAULT_L1),
                                      .l2       = cache_size(2, DEFAULT_L2) };
-    if (given->target && strcmp(given->target, "openmp")) {
-        diag_status(cx, KN_ERROR_ARGUMENT, "there is no target `%s` for C loops; the targets are: openmp",
+    options->device = given->target && !strcmp(given->target, "cuda");
+    if (given->target && !options->device && strcmp(given->target, "openmp")) {
+        diag_status(cx, KN_ERROR_ARGUMENT, "there is no target `%s` for C loops; the targets are: openmp, cuda",
                     given->target);
         return false;
     }
@@ -76,37 +78,64 @@ static bool read_options(kn_context *cx, const kn_tile_options *given, TileOptio
 
 /* ---- Regions ---- */
 
-/* The text of one shape. *spent: isl's budget is used up, and nothing is said. */
-static const char *tile_shape(Scop *scop, const TileOptions *options, Text *explained, bool *spent)
+/* The name of a region's function in the CUDA file: kn_FILE_FUNCTION_K. */
+static const char *device_function(const Region *r, int k)
 {
-    Tiled *tiled = tile_new(scop, options);
-    *spent       = false;
+    const char *slash = strrchr(r->path, '/');
+    char       *name  = arena_printf(r->arena, "kn_%s", slash ? slash + 1 : r->path);
+    char       *dot   = strrchr(name, '.');
+    if (dot)
+        *dot = 0;
+    for (char *c = name; *c; c++)
+        *c = isalnum((unsigned char)*c) ? *c : '_';
+    return arena_printf(r->arena, "%s_%s_%d", name, r->function, k);
+}
+
+/* NULL after a diagnostic, or where isl failed. */
+static const char *tile_cuda(const Tiled *tiled, const Outputs *out)
+{
+    const Region *r = tiled->scop->region;
+    const char   *unfit;
+    const char   *text = emit_cuda(tiled, device_function(r, out->region), out->cuda, &unfit);
+    if (!text && unfit && !scop_isl_error(tiled->scop))
+        diag_error(r->arena->cx, region_loc(r, r->body->place), "--target openmp", "no kernels can be made: %s", unfit);
+    return text;
+}
+
+/* The text of one shape. *spent: isl's budget is used up, and nothing is said. */
+static const char *tile_shape(Scop *scop, const TileOptions *options, const Outputs *out, bool *spent)
+{
+    Tiled       *tiled = tile_new(scop, options);
+    const size_t begun = out->cuda ? out->cuda->count : 0;
+    *spent             = false;
     if (!tiled)
         return NULL;
     scop_budget(scop, 200);
-    const char *text = emit_c(tiled);
+    const char *text = out->cuda ? tile_cuda(tiled, out) : emit_c(tiled);
     if (!text || scop_isl_error(scop)) {
         *spent = tiled->options.shape != SHAPE_NONE && isl_ctx_last_error(scop->isl) == isl_error_quota;
         if (!*spent && !scop->arena->cx->error_count)
             scop_isl_failed(scop);
+        if (out->cuda)
+            out->cuda->count = begun;
         text = NULL;
-    } else if (explained) {
-        tile_explain(explained, tiled);
+    } else if (out->explained) {
+        tile_explain(out->explained, tiled);
     }
     tile_free(tiled);
     return text;
 }
 
 /* Where auto has found a shape of which isl makes no loops within its budget, the loops stay as they are. */
-static const char *tile_scop(Scop *scop, const TileOptions *options, Text *explained)
+static const char *tile_scop(Scop *scop, const TileOptions *options, const Outputs *out)
 {
     bool        spent;
-    const char *text = tile_shape(scop, options, explained, &spent);
+    const char *text = tile_shape(scop, options, out, &spent);
     if (spent && options->shape == SHAPE_AUTO) {
         TileOptions none = *options;
         none.shape       = SHAPE_NONE;
         isl_ctx_reset_error(scop->isl);
-        return tile_shape(scop, &none, explained, &spent);
+        return tile_shape(scop, &none, out, &spent);
     }
     if (spent)
         scop_isl_failed(scop);
@@ -118,13 +147,13 @@ static void stop_isl(void *isl)
     isl_ctx_abort(isl);
 }
 
-const char *region_tile(kn_context *cx, const Region *region, const TileOptions *options, Text *explained)
+const char *region_tile(kn_context *cx, const Region *region, const TileOptions *options, const Outputs *out)
 {
     isl_ctx *isl  = scop_isl(cx->config.quota);
     Hold     hold = { .stop = stop_isl, .user = isl };
     context_hold(cx, &hold);
     Scop       *scop = scop_new(region->arena, isl, region);
-    const char *text = scop ? tile_scop(scop, options, explained) : NULL;
+    const char *text = scop ? tile_scop(scop, options, out) : NULL;
     scop_free(scop);
     isl_ctx_free(isl);
     context_unhold(cx);
@@ -153,21 +182,27 @@ static const char *tile(PolyCall *call)
     kn_context *cx      = call->cx;
     Regions     regions = { 0 };
     TileOptions options;
-    Text        explained;
+    Text        explained, cuda;
     if (!read_options(cx, call->options, &options))
         return NULL;
     text_init(&explained, call->arena);
+    text_init(&cuda, call->arena);
+    if (options.device)
+        emit_cuda_begin(&cuda, call->source->name);
     const char *preprocessed = source_preprocess(cx, call->arena, call->source, call->options);
     if (!preprocessed ||
         !source_regions(cx, call->arena, call->source, preprocessed, call->options->temporary, &regions))
         return NULL;
     const char **texts = ARENA_ARRAY(call->arena, const char *, regions.items.count);
     for (size_t i = 0; i < regions.items.count; i++) {
-        texts[i] = region_tile(cx, regions.items.at[i], &options, call->options->explain ? &explained : NULL);
+        const Outputs out = { call->options->explain ? &explained : NULL, options.device ? &cuda : NULL, (int)i };
+        texts[i]          = region_tile(cx, regions.items.at[i], &options, &out);
         if (!texts[i])
             return NULL;
     }
     call->explained = call->options->explain ? text_string(&explained) : NULL;
+    if (call->options->kernels)
+        *call->options->kernels = options.device ? text_string(&cuda) : NULL;
     return splice(call->arena, call->source, &regions, texts);
 }
 

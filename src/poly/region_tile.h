@@ -11,7 +11,14 @@
 #include "base/text.h"
 #include "poly/tiled.h"
 
-/* The C text that takes the region's place, in the region's arena; NULL after diagnostics. `explained` may be NULL. */
-const char *region_tile(kn_context *cx, const Region *region, const TileOptions *options, Text *explained);
+/* Where the texts of a region go besides its place. */
+typedef struct Outputs {
+    Text *explained; /* NULL: nobody asked */
+    Text *cuda;      /* NULL: for processors */
+    int   region;    /* in the file, from 0 */
+} Outputs;
+
+/* The C text that takes the region's place, in the region's arena; NULL after diagnostics. */
+const char *region_tile(kn_context *cx, const Region *region, const TileOptions *options, const Outputs *out);
 
 #endif

@@ -77,7 +77,7 @@ static void run(void *arg)
     TileOptions options = { .shape = job->row->shape, .threads = 2 };
     *src                = (Source){ "a.c", job->row->text, strlen(job->row->text) };
     if (source_regions(job->cx, a, src, job->row->text, NULL, &all))
-        job->text = region_tile(job->cx, all.items.at[0], &options, NULL);
+        job->text = region_tile(job->cx, all.items.at[0], &options, &(Outputs){ 0 });
 }
 
 /* Is it tiled? If not, a message says that a limit is passed. */

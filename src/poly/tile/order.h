@@ -18,6 +18,8 @@ bool order_carries_none(isl_schedule_node *band, isl_union_map *left);
 /* What is left of the dependences below a child of the node: at a band those between equal iterations, in a sequence
  * those inside of the child. */
 isl_union_map *order_left_below(isl_schedule_node *node, int child, isl_union_map *left);
+/* Is it the mark of a loop whose iterations are independent? */
+bool order_is_loop_mark(const char *mark);
 /* Is there a band below? */
 bool order_innermost(isl_schedule_node *band);
 

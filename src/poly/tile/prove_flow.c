@@ -299,12 +299,18 @@ static const char *prove_values(const Memory *m)
     return wrong;
 }
 
-static bool is_tile(isl_schedule_node *mark)
+static bool is_marked(isl_schedule_node *node, bool (*as)(const char *mark))
 {
-    isl_id *id   = isl_schedule_node_mark_get_id(mark);
-    bool    tile = id && strcmp(isl_id_get_name(id), MARK_TILE) == 0;
+    bool    mark = isl_schedule_node_get_type(node) == isl_schedule_node_mark;
+    isl_id *id   = mark ? isl_schedule_node_mark_get_id(node) : NULL;
+    bool    is   = id && as(isl_id_get_name(id));
     isl_id_free(id);
-    return tile;
+    return is;
+}
+
+static bool is_tile(const char *mark)
+{
+    return !strcmp(mark, MARK_TILE);
 }
 
 /* Do loops that are marked keep conflicts inside of an iteration? A conflict is a pair of accesses of one place, of
@@ -312,24 +318,27 @@ static bool is_tile(isl_schedule_node *mark)
  * place of one tile. Takes the conflicts that are left at the node. */
 static bool independent(isl_schedule_node *node, isl_union_map *left, isl_union_map *scratch)
 {
-    bool ok = true, mark = isl_schedule_node_get_type(node) == isl_schedule_node_mark;
-    if (mark && is_tile(node)) {
+    enum isl_schedule_node_type type = isl_schedule_node_get_type(node);
+    bool                        ok   = true;
+    if (is_marked(node, is_tile)) {
         left    = isl_union_map_union(left, scratch);
         scratch = isl_union_map_empty(isl_union_map_get_space(left));
-    } else if (mark) {
+    } else if (is_marked(node, order_is_loop_mark)) {
         isl_schedule_node *band = isl_schedule_node_get_child(node, 0);
         while (isl_schedule_node_get_type(band) == isl_schedule_node_mark)
             band = isl_schedule_node_child(band, 0);
         ok = isl_schedule_node_get_type(band) == isl_schedule_node_band && order_carries_none(band, left);
         isl_schedule_node_free(band);
+    } else if (type == isl_schedule_node_leaf) {
+        ok = isl_union_map_is_empty(scratch) == isl_bool_true; /* no tile declares it */
     }
-    bool     loop = isl_schedule_node_get_type(node) == isl_schedule_node_band;
-    isl_size n    = isl_schedule_node_n_children(node);
-    ok            = ok && n >= 0;
+    isl_size n = isl_schedule_node_n_children(node);
+    ok         = ok && n >= 0;
     for (int i = 0; i < n && ok; i++) {
         isl_schedule_node *child = isl_schedule_node_get_child(node, i);
         ok                       = independent(child, order_left_below(node, i, left),
-                         loop ? isl_union_map_copy(scratch) : order_left_below(node, i, scratch));
+                         type == isl_schedule_node_band ? isl_union_map_copy(scratch)
+                                                                              : order_left_below(node, i, scratch));
         isl_schedule_node_free(child);
     }
     isl_union_map_free(left);

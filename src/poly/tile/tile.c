@@ -3,6 +3,7 @@
 #include "poly/tile/tile.h"
 #include "poly/model/model.h"
 #include "poly/source/source.h"
+#include "poly/tile/device.h"
 #include "poly/tile/order.h"
 #include "poly/tile/overlap.h"
 #include "poly/tile/prove.h"
@@ -66,7 +67,8 @@ static const Shape shapes[] = {
 };
 
 /* What auto tries, the first that fits. */
-static const TileShape preferred[] = { SHAPE_DIAMOND, SHAPE_PARALLELOGRAM, SHAPE_SCALENE, SHAPE_NONE };
+static const TileShape preferred[]        = { SHAPE_DIAMOND, SHAPE_PARALLELOGRAM, SHAPE_SCALENE, SHAPE_NONE };
+static const TileShape device_preferred[] = { SHAPE_SCALENE, SHAPE_NONE };
 
 /* A proved program of that shape, or NULL and why; *unfit: the shape is not for such a region. */
 static Tiled *attempt(Scop *s, const TileOptions *options, TileShape shape, const char **why, bool *unfit)
@@ -76,6 +78,8 @@ static Tiled *attempt(Scop *s, const TileOptions *options, TileShape shape, cons
     t->options.shape = shape;
     *why             = shapes[shape].make(t) ? NULL : t->reason ? t->reason : shapes[shape].unfit;
     *unfit           = *why != NULL;
+    if (!*why && options->device && !device_map(t))
+        *why = "isl failed";
     if (!*why && isl_ctx_last_error(s->isl) == isl_error_none) {
         const char *wrong = tile_prove(t);
         if (wrong)
@@ -93,15 +97,16 @@ static Tiled *automatic(Scop *s, const TileOptions *options, const char **why)
     Tiled *t = NULL;
     Text   tried;
     text_init(&tried, s->arena);
-    for (size_t i = 0; !t && i < sizeof preferred / sizeof *preferred; i++) {
+    const TileShape *tries = options->device ? device_preferred : preferred;
+    for (size_t i = 0; !t && (!i || tries[i - 1] != SHAPE_NONE); i++) {
         bool        unfit;
-        const char *name = tile_shape_name(preferred[i]);
+        const char *name = tile_shape_name(tries[i]);
         isl_ctx_reset_error(s->isl);
         scop_budget(s, 150);
-        t = attempt(s, options, preferred[i], why, &unfit);
+        t = attempt(s, options, tries[i], why, &unfit);
         if (isl_ctx_last_error(s->isl) == isl_error_quota) {
             *why = "its budget of operations is used up";
-            i += preferred[i] == SHAPE_DIAMOND; /* parallelograms are as hard */
+            i += tries[i] == SHAPE_DIAMOND; /* parallelograms are as hard */
         }
         if (!t)
             text_printf(&tried, "%s%s: %s", tried.count ? "; " : "", name, *why ? *why : "isl failed");
