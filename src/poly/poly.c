@@ -6,6 +6,7 @@
 #include "poly/poly.h"
 
 #include "poly/emit/emit.h"
+#include "poly/model/budget.h"
 #include "poly/model/model.h"
 #include "poly/region_tile.h"
 #include "poly/source/source.h"
@@ -113,7 +114,7 @@ static const char *tile_shape(Scop *scop, const TileOptions *options, const Outp
     scop_budget(scop, 200);
     const char *text = out->cuda ? tile_cuda(tiled, out) : emit_c(tiled);
     if (!text || scop_isl_error(scop)) {
-        *spent = tiled->options.shape != SHAPE_NONE && isl_ctx_last_error(scop->isl) == isl_error_quota;
+        *spent = tiled->options.shape != SHAPE_NONE && scop_spent(scop);
         if (!*spent && !scop->arena->cx->error_count)
             scop_isl_failed(scop);
         if (out->cuda)
@@ -151,10 +152,13 @@ const char *region_tile(kn_context *cx, const Region *region, const TileOptions 
 {
     isl_ctx *isl  = scop_isl(cx->config.quota);
     Hold     hold = { .stop = stop_isl, .user = isl };
+    Watch    watch;
+    watch_begin(&watch, isl);
     context_hold(cx, &hold);
-    Scop       *scop = scop_new(region->arena, isl, region);
+    Scop       *scop = scop_new(region->arena, isl, &watch, region);
     const char *text = scop ? tile_scop(scop, options, out) : NULL;
     scop_free(scop);
+    watch_end(&watch);
     isl_ctx_free(isl);
     context_unhold(cx);
     return text;

@@ -36,10 +36,13 @@ typedef struct Statement {
     VEC(Access) accesses; /* reads in the order of the text, the write last */
 } Statement;
 
+typedef struct Watch Watch;
+
 typedef struct Scop {
     Arena        *arena;
     isl_ctx      *isl;
     unsigned long quota; /* of isl's operations, in one step of the work; 0: none */
+    Watch        *watch; /* of their time; NULL: nobody */
     const Region *region;
     VEC(const CSymbol *) parameters; /* integers that the region does not write */
     isl_set *context;                /* what is known of them */

@@ -221,10 +221,12 @@ static void compare(Fuzz *f, const char *name, bool wrong[])
         const bool more = fgets(y, sizeof y, b) != NULL;
         for (int i = 0; i < f->count; i++)
             if (atoi(x) == f->ids[i] && !wrong[i] && (!more || strcmp(x, y))) {
-                char why[80];
+                char why[3 * MOST_LINE];
                 wrong[i] = true;
                 f->failed++;
-                snprintf(why, sizeof why, "%s: %s", name, more ? "another result" : "did not end");
+                snprintf(why, sizeof why, "%s: %s%.*s instead of %.*s", name,
+                         more ? "" : "did not end: ", (int)strcspn(more ? y : "nothing", "\n"), more ? y : "nothing",
+                         (int)strcspn(x, "\n"), x);
                 keep(f, i, why);
             }
         if (!more)

@@ -62,7 +62,7 @@ static void run(void *arg)
         return;
     }
     isl_ctx    *isl     = scop_isl(100000000);
-    Scop       *scop    = scop_new(a, isl, all.items.at[0]);
+    Scop       *scop    = scop_new(a, isl, NULL, all.items.at[0]);
     TileOptions options = { .shape = job->row->shape, .threads = 2 };
     for (int i = 0; i < 3 && job->row->sizes[i]; i++)
         options.sizes[options.size_count++] = job->row->sizes[i];

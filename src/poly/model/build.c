@@ -237,11 +237,14 @@ static void parameters(Builder *b)
     b->ranges = isl_set_intersect(b->ranges, isl_set_copy(s->context));
 }
 
-Scop *scop_new(Arena *arena, isl_ctx *isl, const Region *region)
+Scop *scop_new(Arena *arena, isl_ctx *isl, Watch *watch, const Region *region)
 {
-    Scop *s   = ARENA_NEW(arena, Scop);
-    *s        = (Scop){ .arena = arena, .isl = isl, .quota = isl_ctx_get_max_operations(isl), .region = region };
+    Scop *s = ARENA_NEW(arena, Scop);
+    *s      = (Scop){
+             .arena = arena, .isl = isl, .quota = isl_ctx_get_max_operations(isl), .watch = watch, .region = region
+    };
     Builder b = { .s = s };
+    scop_budget(s, 200);
     parameters(&b);
     isl_space *none = isl_set_get_space(s->context);
     isl_set   *zero = isl_set_universe(isl_space_set_from_params(none));

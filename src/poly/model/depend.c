@@ -12,7 +12,6 @@
 #include "base/context.h"
 
 #include <isl/flow.h>
-#include <isl/options.h>
 
 void scop_collect(Scop *s)
 {
@@ -177,54 +176,6 @@ bool scop_depend(Scop *s)
     isl_union_map_free(o.reads);
     isl_union_map_free(o.writes);
     return s->flow && s->reuse && s->live_in && s->live_out;
-}
-
-isl_ctx *scop_isl(uint64_t quota)
-{
-    isl_ctx *isl = isl_ctx_alloc();
-    isl_options_set_on_error(isl, ISL_ON_ERROR_CONTINUE);
-    isl_ctx_set_max_operations(isl, quota);
-    return isl;
-}
-
-/* isl's operations in one step of the work; one takes about a microsecond. Dependences of PolyBench's kernels take up
- * to 200000, the loops of fdtd-2d, with 4 statements, 400000, all of a hundred stages 5000000. */
-enum { BUDGET = 1000000, BUDGET_EACH = 60000 /* for each statement */ };
-
-void scop_budget(const Scop *s, unsigned shares)
-{
-    unsigned long most = (BUDGET + BUDGET_EACH * (unsigned long)s->statements.count) / 100 * shares;
-    isl_ctx_reset_operations(s->isl);
-    isl_ctx_set_max_operations(s->isl, s->quota && s->quota < most ? s->quota : most);
-}
-
-void scop_isl_unbounded(const Scop *s)
-{
-    const enum isl_error error = isl_ctx_last_error(s->isl);
-    if (error == isl_error_invalid || error == isl_error_unsupported)
-        isl_ctx_reset_error(s->isl);
-}
-
-bool scop_isl_error(const Scop *s)
-{
-    return isl_ctx_last_error(s->isl) != isl_error_none;
-}
-
-void scop_isl_failed(const Scop *s)
-{
-    kn_context *cx = s->arena->cx;
-    if (isl_ctx_aborted(s->isl)) /* the bail-out that was put off says why */
-        return;
-    switch (isl_ctx_last_error(s->isl)) {
-    case isl_error_quota:
-        diag_error_as(cx, ERROR_LIMIT, (Loc){ 0 }, "divide the region, or give --shape none",
-                      "line %d: the analysis takes more operations than its quota", s->region->body->place.line);
-        return;
-    case isl_error_alloc: diag_error_as(cx, ERROR_LIMIT, (Loc){ 0 }, NULL, "out of memory"); return;
-    default:
-        diag_error_as(cx, ERROR_INTERNAL, (Loc){ 0 }, NULL, "isl failed: %s",
-                      isl_ctx_last_error_msg(s->isl) ? isl_ctx_last_error_msg(s->isl) : "no message");
-    }
 }
 
 Statement *scop_statement(const Scop *s, const char *name)

@@ -104,7 +104,7 @@ static Tiled *automatic(Scop *s, const TileOptions *options, const char **why)
         isl_ctx_reset_error(s->isl);
         scop_budget(s, 150);
         t = attempt(s, options, tries[i], why, &unfit);
-        if (isl_ctx_last_error(s->isl) == isl_error_quota) {
+        if (scop_spent(s)) {
             *why = "its budget of operations is used up";
             i += tries[i] == SHAPE_DIAMOND; /* parallelograms are as hard */
         }
