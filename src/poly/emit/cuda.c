@@ -116,7 +116,7 @@ static const char *const preamble[] = {
     "  return good;",
     "}",
     "",
-    "static bool kn_fits(const char *name, long size)",
+    "[[maybe_unused]] static bool kn_fits(const char *name, long size)",
     "{",
     "  const bool fits = size >= -(1L << 27) && size <= 1L << 27;",
     "  if (!fits)",
