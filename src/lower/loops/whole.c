@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Whole tiles in registers: what a thread keeps has constant sizes, also where its tile is not whole.
+/* Whole tiles in registers: what a thread that marches along a loop keeps has constant sizes, also where its tile is
+ * not whole.
  *
- * Takes   the box of a function in registers inside the threads of a kernel. Where a part of a tile lies outside the
- *         output its end is that of the output: min(last, x + 3) + 1.
+ * Takes   the box of a function in registers that is computed in a serial loop inside the threads of a kernel. Where a
+ *         part of a tile lies outside the output its end is that of the output: min(last, x + 3) + 1.
  * Gives   the end of a whole tile, x + 4, if that makes the extent a constant. So loops over elements of registers are
- *         unrolled in every block, and indices are constants.
+ *         unrolled in every block, and indices are constants. align_bounds moves the ends of such a box as if the tile
+ *         began at a multiple.
  * Holds   of minima with a positive factor in the linear form of an end one operand is taken: that is an upper bound.
  *         What is computed beyond the box has no meaning: reads there are clamped, and ask no more of producers.
  * Not     for functions with updates, those that others are computed in the loops of, or that share loops: these are
- *         asked for what the loops run over. */
+ *         asked for what the loops run over. Nor for those outside such loops: the code of ragged blocks would take
+ *         registers from all others, and runs once. */
 #include "lower/loops/build.h"
 
 enum { MOST_COORDINATES = 64, MOST_MINIMA = 4 };
@@ -36,11 +39,11 @@ static bool is_inside_threads(const Plan *plan, PlanLevel level)
     return inside;
 }
 
-bool is_of_thread(const Build *b, const Func *f)
+bool is_of_march(const Build *b, const Func *f)
 {
     const PlanFunc *pf = plan_func(b->plan, f);
     return b->lw->gpu && pf->memory == MEMORY_REGISTER && f->kind == FUNC_DEFINED &&
-           is_inside_threads(b->plan, pf->store);
+           is_inside_threads(b->plan, pf->store) && pf->compute.def->loops[pf->compute.loop].kind == LOOP_SERIAL;
 }
 
 /* The names from here on are inside the threads of a kernel; their count where there is no thread. */
@@ -139,7 +142,7 @@ static void take_stored(Build *b, const Func *f, SymBox *box)
 void whole_box(Build *b, const Func *f, PlanLevel level, SymBox *box, Prelude *w)
 {
     const PlanFunc *pf = plan_func(b->plan, f);
-    if (!is_of_thread(b, f) || f->update_count || has_loops_of_others(b, f))
+    if (!is_of_march(b, f) || f->update_count || has_loops_of_others(b, f))
         return;
     if (!level_same(level, pf->store)) {
         take_stored(b, f, box);
