@@ -284,7 +284,7 @@ void fold_check(Build *b, const Func *f, const SymBox *box, const FuncBoxes *box
 /* ---- whole.c ---- */
 /* Is another function computed in its loops, or do they share some? Then that is asked for what the loops run over. */
 bool has_loops_of_others(const Build *b, const Func *f);
-/* Is it in registers, stored inside the threads of a kernel and computed in a serial loop there? */
+/* Is it in registers, in the threads of a kernel, and computed at a level where a window may march? */
 bool is_of_march(const Build *b, const Func *f);
 /* At the compute and the store level: the box of a function in registers, with the ends of a whole tile. */
 void whole_box(Build *b, const Func *f, PlanLevel level, SymBox *box, Prelude *w);

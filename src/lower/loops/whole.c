@@ -41,9 +41,17 @@ static bool is_inside_threads(const Plan *plan, PlanLevel level)
 
 bool is_of_march(const Build *b, const Func *f)
 {
-    const PlanFunc *pf = plan_func(b->plan, f);
-    return b->lw->gpu && pf->memory == MEMORY_REGISTER && f->kind == FUNC_DEFINED &&
-           is_inside_threads(b->plan, pf->store) && pf->compute.def->loops[pf->compute.loop].kind == LOOP_SERIAL;
+    const PlanFunc *pf      = plan_func(b->plan, f);
+    bool            marches = false;
+    if (!b->lw->gpu || pf->memory != MEMORY_REGISTER || f->kind != FUNC_DEFINED ||
+        !is_inside_threads(b->plan, pf->store))
+        return false;
+    for (int i = 0; i < b->plan->func_count && !marches; i++) {
+        const PlanFunc *g = &b->plan->funcs[i];
+        marches           = g->memory == MEMORY_REGISTER && g->func->kind == FUNC_DEFINED &&
+                  level_same(g->compute, pf->compute) && !level_same(g->store, g->compute);
+    }
+    return marches;
 }
 
 /* The names from here on are inside the threads of a kernel; their count where there is no thread. */
