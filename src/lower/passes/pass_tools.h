@@ -43,9 +43,6 @@ typedef struct HostLets {
  * that; NULL: there is none. */
 const Stmt *with_channels(Lower *lw, const HostLets *host, const Stmt *s, const Expr **condition);
 
-/* multiples.c: is it a multiple of n by its form? */
-bool is_multiple(const Expr *e, int64_t n);
-
 /* a + b, a - b of i32 or i64, folded where both are constants or one is 0. */
 const Expr *index_add(ExprPool *pool, const Expr *a, const Expr *b);
 const Expr *index_sub(ExprPool *pool, const Expr *a, const Expr *b);

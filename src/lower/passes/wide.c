@@ -449,7 +449,7 @@ static const Stmt *widen(WidePass *p, const Stmt *s, const Stmt *border)
 }
 
 /* The code of blocks at the border, after that of the interior: of whole blocks whose threads keep functions in
- * registers there is a version for aligned rows too (clamped.c). */
+ * registers there is a version for aligned rows too (multiples.c). */
 static const Stmt *widen_border(WidePass *p, const Stmt *s)
 {
     bool clamped = false;
