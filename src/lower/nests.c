@@ -13,6 +13,8 @@
 #include "base/map.h"
 #include "legal/facts.h"
 
+#include <string.h>
+
 enum { MOST_STEPS_AS_ONE = 27, MOST_STEPS_APART = 64 };
 
 typedef struct Maker {
@@ -388,6 +390,40 @@ static bool is_output(const Plan *plan, const Func *f)
     return false;
 }
 
+/* An output of which others read more than is asked for: the box asked for is copied out of it. */
+static void copy_output(Maker *m, int output)
+{
+    const Func *f   = m->nests->outputs[output];
+    NestArray  *all = &m->nests->arrays[f->id], *a = &m->nests->arrays[m->plan->func_count + output];
+    const Box  *box  = &m->args->output[output];
+    bool        same = true;
+    for (int d = 0; d < f->rank; d++)
+        same &= all->min[d] == box->min[d] && all->min[d] + all->extent[d] - 1 == box->max[d];
+    if (same || all->role != NEST_OUTPUT || !m->regions->of[m->plan->funcs[f->id].origin->id].needed)
+        return;
+    Func        *copy   = ARENA_NEW(m->arena, Func);
+    const Expr **values = ARENA_ARRAY(m->arena, const Expr *, (size_t)f->component_count);
+    const Expr  *at[KN_MAX_RANK];
+    *copy              = *f;
+    copy->id           = m->plan->func_count + output;
+    copy->update_count = 0;
+    all->role          = NEST_LOCAL;
+    *a                 = (NestArray){ .func = copy, .role = NEST_OUTPUT };
+    for (int d = 0; d < f->rank; d++) {
+        at[d]        = expr_var(m->pool, KN_I32, f->args[d]);
+        a->min[d]    = box->min[d];
+        a->extent[d] = box->max[d] < box->min[d] ? 0 : box->max[d] - box->min[d] + 1;
+    }
+    for (int c = 0; c < f->component_count; c++)
+        values[c] = expr_call(m->pool, f, c, f->types[c], f->rank, at);
+    m->nests->outputs[output] = copy;
+    if (is_empty(box, f, NULL))
+        return;
+    Nest nest = { .func = copy, .update = -1 };
+    add_dims(m, &nest, box);
+    finish_nest(m, &nest, at, values, NULL, box);
+}
+
 static void make_array(Maker *m, const PlanFunc *pf)
 {
     const Func       *f     = pf->func;
@@ -396,10 +432,10 @@ static void make_array(Maker *m, const PlanFunc *pf)
     const bool        input = f->kind == FUNC_INPUT;
     const Box        *box   = input ? &m->args->input[pf->origin->id] : &r->box;
     a->func                 = f;
-    a->role = !r->needed ? NEST_UNUSED : input ? NEST_INPUT : is_output(m->plan, f) ? NEST_OUTPUT : NEST_LOCAL;
+    a->role = is_output(m->plan, f) ? NEST_OUTPUT : !r->needed ? NEST_UNUSED : input ? NEST_INPUT : NEST_LOCAL;
     for (int d = 0; d < f->rank; d++) {
         a->min[d]    = box->min[d];
-        a->extent[d] = box->max[d] < box->min[d] ? 0 : box->max[d] - box->min[d] + 1;
+        a->extent[d] = !r->needed || box->max[d] < box->min[d] ? 0 : box->max[d] - box->min[d] + 1;
     }
     if (input && r->needed)
         vec_push(m->arena, &m->nests->inputs, f);
@@ -413,9 +449,9 @@ Nests *nests_make(Plan *plan, const RunArgs *args, const Regions *regions, Arena
     n->cx           = plan->cx;
     n->arena        = arena;
     n->exprs        = &plan->exprs;
-    n->array_count  = plan->func_count;
-    n->arrays       = ARENA_ARRAY(arena, NestArray, (size_t)plan->func_count);
-    n->outputs      = plan->outputs;
+    n->array_count  = plan->func_count + plan->output_count;
+    n->arrays       = ARENA_ARRAY(arena, NestArray, (size_t)n->array_count);
+    n->outputs      = ARENA_ARRAY(arena, const Func *, (size_t)plan->output_count);
     n->output_count = plan->output_count;
     Maker m         = {
                 .nests = n, .plan = plan, .args = args, .regions = regions, .pool = &plan->exprs, .arena = arena, .fine = true
@@ -425,17 +461,20 @@ Nests *nests_make(Plan *plan, const RunArgs *args, const Regions *regions, Arena
     for (size_t i = 0; i < plan->pipeline->params.count; i++)
         if (stays_param(plan->pipeline->params.at[i]))
             vec_push(arena, &n->params, plan->pipeline->params.at[i]);
+    memcpy(n->outputs, plan->outputs, (size_t)plan->output_count * sizeof *n->outputs);
     for (int i = 0; i < plan->func_count; i++)
         make_array(&m, &plan->funcs[i]);
     for (int i = 0; i < plan->func_count && m.fine; i++) {
         const Func *f = plan->funcs[i].func;
-        if (n->arrays[i].role == NEST_UNUSED || f->kind == FUNC_INPUT)
+        if (!regions->of[plan->funcs[i].origin->id].needed || f->kind == FUNC_INPUT)
             continue;
         if (f->kind == FUNC_STAGE)
             refuse(&m, f->loc, f->name, "is an extern stage, which is C code already");
         else
             make_nests(&m, f, &regions->of[plan->funcs[i].origin->id]);
     }
+    for (int i = 0; i < plan->output_count && m.fine; i++)
+        copy_output(&m, i);
     if (m.fine)
         nests_assign_storage(n, m.simplifier);
     return m.fine ? n : NULL;

@@ -370,12 +370,36 @@ static double start_latency_share(const Model *c, int k)
     return (length > lines ? lines / length : 1) / (once > 1 ? once : 1);
 }
 
+/* The steps of a head for which its rows, and what they read, stay in a cache of this size; 1 without tiles over time.
+ * The cache is to hold a diamond (micro_time_tiles.c). A row is in it for half of the diamond's steps on average. */
+static double steps_kept(const Model *c, double size)
+{
+    const Choice *choice = &c->tiles.draft->choices[c->tiles.group.head];
+    if (!choice->time_size || size < machine_kept_l2(c->m))
+        return 1;
+    const double steps = (double)choice->time_size / choice->time_slope / 2;
+    return steps > 1 ? steps : 1;
+}
+
+/* The diamonds of a head: each covers size^2 / (2 slope) points of its steps and rows. */
+static double time_tasks(const Model *c)
+{
+    const GraphNode *node   = &c->tiles.graph->nodes[c->tiles.group.head];
+    const Choice    *choice = &c->tiles.draft->choices[c->tiles.group.head];
+    if (!choice->time_size)
+        return 0;
+    const double area = (double)choice->time_size * choice->time_size / choice->time_slope / 2,
+                 rows = (double)box_extent(&node->box, choice->time_dim);
+    return rows * node->defs[choice->time_update + 1].steps / area;
+}
+
 /* The traffic across the border of a cache of this size. Members whose storage fits cause none. Otherwise each row that
  * is computed fetches what it reads, unless tiles reuse more. */
 static Traffic traffic_beyond(const Model *c, double size)
 {
-    int     j = 0;
-    Traffic t = { 0 };
+    int          j    = 0;
+    Traffic      t    = { 0 };
+    const double kept = steps_kept(c, size);
     while (j < c->tiles.level_count && level_bytes(c, j) > size)
         j++;
     if (j == 0)
@@ -387,14 +411,14 @@ static Traffic traffic_beyond(const Model *c, double size)
         if (is_outside(c, k) || large) {
             const double by_rows = fetched_by_rows(c, k, 0), again = fetched_by_rows(c, k, size),
                          least = again > by_tiles ? again : by_tiles;
-            const double read  = bytes * (by_rows < least ? by_rows : least);
+            const double read  = bytes * (by_rows < least ? by_rows : least) / kept;
             t.read += read;
             t.run_starts += read * start_latency_share(c, k);
             t.unprefetched += c->streams[k] > MOST_STREAMS ? read : 0;
             t.prefetched += is_prefetched(c, k) ? read : 0;
         }
         if (is_head(c, k) || large)
-            t.written += c->nodes[k].points * bytes;
+            t.written += c->nodes[k].points * bytes / kept;
     }
     return t;
 }
@@ -528,6 +552,8 @@ static void find_totals(const Model *c, GroupCost *out)
     out->redundant = needed > 0 ? again / needed : 0;
     out->footprint = (int64_t)level_bytes(c, tile_level(&c->tiles));
     out->tasks     = tiles_tasks(&c->tiles);
+    if (time_tasks(c) > out->tasks)
+        out->tasks = time_tasks(c);
 }
 
 static void model_group(const Draft *d, int group, const Machine *m, bool quick, NodeCost *nodes, GroupCost *out)

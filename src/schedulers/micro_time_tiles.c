@@ -29,8 +29,19 @@ static int tiled_dim(const Func *f, const Update *u)
     return -1;
 }
 
+/* As lower/loops/time_tiles.c will find it, or less where storage is folded tightly. */
+static int slope_of(const TimeDistances *far)
+{
+    int64_t slope = 1;
+    for (int i = 0; i < far->read_count; i++) {
+        const int64_t need = (far->reads[i].reach + far->reads[i].back - 1) / far->reads[i].back;
+        slope              = need > slope ? need : slope;
+    }
+    return (int)slope;
+}
+
 /* The size of a diamond for update k of node s; 0: step by step is as good. */
-static int time_size(const Draft *d, const Machine *m, int s, int k, int dim)
+static int time_size(const Draft *d, const Machine *m, int s, int k, int dim, int *slope)
 {
     const GraphNode *node = &d->graph->nodes[s];
     const Func      *f    = node->func;
@@ -39,6 +50,7 @@ static int time_size(const Draft *d, const Machine *m, int s, int k, int dim)
         return 0;
     if (!time_distances(&d->graph->pipeline->exprs, f, k, dim, &far))
         return 0;
+    *slope          = slope_of(&far);
     int64_t moments = 1;
     for (int i = 0; i < far.read_count; i++)
         moments = far.reads[i].back + 1 > moments ? far.reads[i].back + 1 : moments;
@@ -63,7 +75,7 @@ void choose_time_tiles(Draft *d, const Machine *m)
             continue;
         for (int k = 0; k < node->func->update_count && !c->time_size; k++) {
             const int dim  = d->facts[s].defs[k + 1].other_points ? tiled_dim(node->func, &node->func->updates[k]) : -1;
-            c->time_size   = dim < 0 ? 0 : time_size(d, m, s, k, dim);
+            c->time_size   = dim < 0 ? 0 : time_size(d, m, s, k, dim, &c->time_slope);
             c->time_dim    = dim;
             c->time_update = k;
         }

@@ -11,6 +11,7 @@
 #include "ir/math.h"
 #include "ir/nests.h"
 
+#include <ctype.h>
 #include <string.h>
 
 enum {
@@ -49,6 +50,16 @@ static CValue of_memory(CGen *g, const Expr *e, const char *text)
     if (e->type != KN_BOOL)
         return (CValue){ .text = text, .prec = P_PRIMARY };
     return (CValue){ .text = c_print(g, "%s != 0", text), .prec = P_EQUAL };
+}
+
+/* Nothing of it is ever read: what reads it is not executed. */
+static bool is_empty(const Naive *w, const Func *f)
+{
+    const NestArray *a = &w->n->arrays[f->id];
+    for (int d = 0; d < f->rank; d++)
+        if (!a->extent[d])
+            return true;
+    return a->role == NEST_UNUSED;
 }
 
 /* name[z][y][x] */
@@ -121,7 +132,10 @@ static CValue node(Naive *w, const Expr *e)
     case EX_FLOAT: return literal(g, e);
     case EX_VAR: return c_binding(g, e->u.name)->value;
     case EX_PARAM: return (CValue){ .text = map_get(&w->params, e->u.param), .prec = P_PRIMARY };
-    case EX_CALL: return of_memory(g, e, element(w, e->u.call.func, (int)e->u.call.index, e->args));
+    case EX_CALL:
+        if (is_empty(w, e->u.call.func))
+            return (CValue){ .text = "0", .prec = P_PRIMARY };
+        return of_memory(g, e, element(w, e->u.call.func, (int)e->u.call.index, e->args));
     case EX_EXTERN: return call_of_c(w, e);
     default: break;
     }
@@ -244,10 +258,11 @@ static void write_nest(Naive *w, const Nest *n)
         c_scope_push(g, c_print(g, "for (int32_t %s = %s; %s <= %s; %s++) {", name, lo, name, last, name));
         c_bind(g, l->var, KN_I32, c_name_value(name, g->depth), (CRange){ l->least, l->most });
     }
-    if (n->where)
-        c_scope_push(g, c_print(g, "if (%s) {", expr_text(w, n->where)));
+    const bool block = n->where || !n->loop_count;
+    if (block)
+        c_scope_push(g, n->where ? c_print(g, "if (%s) {", expr_text(w, n->where)) : "{");
     write_stores(w, n);
-    for (int i = 0; i < n->loop_count + (n->where != NULL); i++)
+    for (int i = 0; i < n->loop_count + block; i++)
         c_scope_pop(g);
     for (int i = 0; i < n->loop_count; i++)
         c_unbind(g, n->loops[i].var);
@@ -382,13 +397,13 @@ static void write_arrays(Naive *w, Text *before, Text *after)
         text_printf(before, "  if (%s) {\n%s    return 1;\n  }\n", text_string(&held), text_string(&freed));
 }
 
-static void name_arrays(Naive *w)
+/* The arguments of the function, or its own arrays. */
+static void name_arrays(Naive *w, bool own)
 {
-    CGen *g  = w->g;
-    w->names = ARENA_ARRAY(g->arena, const char **, (size_t)w->n->array_count);
+    CGen *g = w->g;
     for (int i = 0; i < w->n->array_count; i++) {
         const Func *f = w->n->arrays[i].func;
-        if (w->n->arrays[i].role == NEST_UNUSED)
+        if (w->n->arrays[i].role == NEST_UNUSED || (w->n->arrays[i].role == NEST_LOCAL) != own)
             continue;
         w->names[i] = ARENA_ARRAY(g->arena, const char *, (size_t)f->component_count);
         for (int c = 0; c < f->component_count; c++) {
@@ -396,6 +411,16 @@ static void name_arrays(Naive *w)
             w->names[i][c]   = c_fresh(g, &g->f->used, c_identifier(g, name));
         }
     }
+}
+
+/* For compilers that warn of arguments that are not used. */
+static void note_unused(Text *t, const char *body, const char *name)
+{
+    const size_t n = strlen(name);
+    for (const char *at = strstr(body, name); at; at = strstr(at + 1, name))
+        if (!isalnum((unsigned char)at[-1]) && at[-1] != '_' && !isalnum((unsigned char)at[n]) && at[n] != '_')
+            return;
+    text_printf(t, "  (void)%s;\n", name);
 }
 
 static const char *whole_text(Naive *w)
@@ -415,7 +440,9 @@ static const char *whole_text(Naive *w)
         map_set(&w->params, n->params.at[i], name);
         text_printf(&list, "%s%s %s", list.count ? ", " : "", c_type(n->params.at[i]->type), name);
     }
-    name_arrays(w);
+    w->names = ARENA_ARRAY(g->arena, const char **, (size_t)n->array_count);
+    name_arrays(w, false);
+    name_arrays(w, true);
     for (size_t i = 0; i < n->inputs.count; i++) {
         declare_arguments(w, &list, n->inputs.at[i]);
         describe(w, &ports, n->inputs.at[i]);
@@ -428,7 +455,13 @@ static const char *whole_text(Naive *w)
     const char *body = c_function_end(g);
     write_arrays(w, &before, &after);
     for (size_t i = 0; i < n->params.count; i++)
-        text_printf(&before, "  (void)%s;\n", (const char *)map_get(&w->params, n->params.at[i]));
+        note_unused(&before, body, map_get(&w->params, n->params.at[i]));
+    for (size_t i = 0; i < n->inputs.count; i++)
+        for (int c = 0; c < n->inputs.at[i]->component_count; c++)
+            note_unused(&before, body, w->names[n->inputs.at[i]->id][c]);
+    for (int i = 0; i < n->output_count; i++)
+        for (int c = 0; c < n->outputs[i]->component_count; c++)
+            note_unused(&before, body, w->names[n->outputs[i]->id][c]);
     text_printf(&t,
                 "/* %s, written by Kiln " KN_VERSION " as plain loops, for arrays of one size:\n%s *\n"
                 " *     kiln tile %s.naive.c -o %s.tiled.c\n"
