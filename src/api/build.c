@@ -90,6 +90,17 @@ static bool make_loops(BuildCall *b, Bytes *out)
     return true;
 }
 
+static bool refuse_stages(const BuildCall *b)
+{
+    for (size_t i = 0; i < b->p->funcs.count; i++)
+        if (b->p->funcs.at[i]->kind == FUNC_STAGE) {
+            diag_error(b->p->cx, b->p->funcs.at[i]->loc, NULL,
+                       "c-naive: `%s` is an extern stage, which is C code already", b->p->funcs.at[i]->name);
+            return false;
+        }
+    return true;
+}
+
 /* The boxes of a run with the sizes of the options. */
 static bool naive_sizes(BuildCall *b, Arguments *a, Regions *regions)
 {
@@ -115,7 +126,7 @@ static bool make_naive(BuildCall *b, Bytes *out)
     Arguments   a;
     Regions     regions;
     const char *why, *text;
-    if (!naive_sizes(b, &a, &regions))
+    if (!refuse_stages(b) || !naive_sizes(b, &a, &regions))
         return false;
     Plan  *plan  = compile_schedule(b->p, NULL, &b->targets, &b->arena);
     Nests *nests = plan ? nests_make(plan, &a.binding, &regions, &b->arena) : NULL;

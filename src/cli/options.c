@@ -54,9 +54,9 @@ const Option option_table[OPTION_COUNT] = {
     [OPTION_EMIT]          = { "--emit", 0, "WHAT[,WHAT…]", IN(BUILD),
                                "what to write: header, object, archive (the object and the runtime), so (a shared "
                                "library, linked by cc), "
-                               "llvm, asm, c (C11 that needs no runtime, and its header), c-naive (plain loops of one size, "
-                               "for kiln tile), ptx, opencl, device-llvm (of kernels), loops, runtime (its source, "
-                               "for other machines); header,object,archive if not given" },
+                               "llvm, asm, c (C11 that needs no runtime, and its header), c-naive (plain loops of one "
+                               "size, for kiln tile), ptx, opencl, device-llvm (of kernels), loops, runtime (its "
+                               "source, for other machines); header,object,archive if not given" },
     [OPTION_TARGET]        = { "--target", 0, "TARGET[,TARGET…]",
                                IN(RUN) | IN(BENCH) | IN(BUILD) | IN(SHOW) | IN(SCHEDULE),
                                "the machine: host, x86-64, x86-64-avx2, x86-64-avx512, aarch64-linux; of several the "

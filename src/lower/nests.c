@@ -11,7 +11,6 @@
 
 #include "analysis/boxes.h"
 #include "base/map.h"
-#include "legal/facts.h"
 
 #include <string.h>
 
@@ -453,10 +452,9 @@ Nests *nests_make(Plan *plan, const RunArgs *args, const Regions *regions, Arena
     n->arrays       = ARENA_ARRAY(arena, NestArray, (size_t)n->array_count);
     n->outputs      = ARENA_ARRAY(arena, const Func *, (size_t)plan->output_count);
     n->output_count = plan->output_count;
-    Maker m         = {
-                .nests = n, .plan = plan, .args = args, .regions = regions, .pool = &plan->exprs, .arena = arena, .fine = true
-    };
-    m.simplifier = simplifier_new(m.pool, arena);
+    Maker m         = { .nests = n, .plan = plan, .args = args, .regions = regions, .arena = arena, .fine = true };
+    m.pool          = &plan->exprs;
+    m.simplifier    = simplifier_new(m.pool, arena);
     map_init(&m.numbers, arena);
     for (size_t i = 0; i < plan->pipeline->params.count; i++)
         if (stays_param(plan->pipeline->params.at[i]))
@@ -468,10 +466,7 @@ Nests *nests_make(Plan *plan, const RunArgs *args, const Regions *regions, Arena
         const Func *f = plan->funcs[i].func;
         if (!regions->of[plan->funcs[i].origin->id].needed || f->kind == FUNC_INPUT)
             continue;
-        if (f->kind == FUNC_STAGE)
-            refuse(&m, f->loc, f->name, "is an extern stage, which is C code already");
-        else
-            make_nests(&m, f, &regions->of[plan->funcs[i].origin->id]);
+        make_nests(&m, f, &regions->of[plan->funcs[i].origin->id]);
     }
     for (int i = 0; i < plan->output_count && m.fine; i++)
         copy_output(&m, i);

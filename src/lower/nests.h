@@ -8,8 +8,8 @@
 #include "ir/simplify.h"
 #include "plan/plan.h"
 
-/* Of a plan by the default schedule, for these sizes and values; `regions` are those of the plan's pipeline. In
- * `arena`; NULL, with a diagnostic, for what has no nests: extern stages, steps whose boxes follow no formula. */
+/* Of a plan by the default schedule, without extern stages, for these sizes and values; `regions` are those of the
+ * plan's pipeline. In `arena`; NULL, with a diagnostic, for many steps whose boxes follow no formula. */
 Nests *nests_make(Plan *plan, const RunArgs *args, const Regions *regions, Arena *arena);
 
 /* nests_storage.c, when all nests are there: functions of which only the last steps are read keep no others (as heat in

@@ -21,6 +21,7 @@
  *         the traffic of each level: a line from memory passes all caches in turn, with little overlap (the model of
  *         Treibig and Hager 2009). Fitted, it orders measured times better than maxima or plain sums. */
 #include "schedulers/cost_kernel.h"
+#include "schedulers/micro_kernels.h"
 #include "schedulers/pattern.h"
 
 const char *const cost_term_names[TERM_COUNT] = { "arithmetic", "loads", "waiting", "L2",   "L3",
@@ -370,36 +371,13 @@ static double start_latency_share(const Model *c, int k)
     return (length > lines ? lines / length : 1) / (once > 1 ? once : 1);
 }
 
-/* The steps of a head for which its rows, and what they read, stay in a cache of this size; 1 without tiles over time.
- * The cache is to hold a diamond (micro_time_tiles.c). A row is in it for half of the diamond's steps on average. */
-static double steps_kept(const Model *c, double size)
-{
-    const Choice *choice = &c->tiles.draft->choices[c->tiles.group.head];
-    if (!choice->time_size || size < machine_kept_l2(c->m))
-        return 1;
-    const double steps = (double)choice->time_size / choice->time_slope / 2;
-    return steps > 1 ? steps : 1;
-}
-
-/* The diamonds of a head: each covers size^2 / (2 slope) points of its steps and rows. */
-static double time_tasks(const Model *c)
-{
-    const GraphNode *node   = &c->tiles.graph->nodes[c->tiles.group.head];
-    const Choice    *choice = &c->tiles.draft->choices[c->tiles.group.head];
-    if (!choice->time_size)
-        return 0;
-    const double area = (double)choice->time_size * choice->time_size / choice->time_slope / 2,
-                 rows = (double)box_extent(&node->box, choice->time_dim);
-    return rows * node->defs[choice->time_update + 1].steps / area;
-}
-
 /* The traffic across the border of a cache of this size. Members whose storage fits cause none. Otherwise each row that
  * is computed fetches what it reads, unless tiles reuse more. */
 static Traffic traffic_beyond(const Model *c, double size)
 {
     int          j    = 0;
     Traffic      t    = { 0 };
-    const double kept = steps_kept(c, size);
+    const double kept = time_tiles_kept(c->tiles.draft, c->m, c->tiles.group.head, size);
     while (j < c->tiles.level_count && level_bytes(c, j) > size)
         j++;
     if (j == 0)
@@ -552,8 +530,8 @@ static void find_totals(const Model *c, GroupCost *out)
     out->redundant = needed > 0 ? again / needed : 0;
     out->footprint = (int64_t)level_bytes(c, tile_level(&c->tiles));
     out->tasks     = tiles_tasks(&c->tiles);
-    if (time_tasks(c) > out->tasks)
-        out->tasks = time_tasks(c);
+    if (time_tiles_tasks(c->tiles.draft, c->tiles.group.head) > out->tasks)
+        out->tasks = time_tiles_tasks(c->tiles.draft, c->tiles.group.head);
 }
 
 static void model_group(const Draft *d, int group, const Machine *m, bool quick, NodeCost *nodes, GroupCost *out)
