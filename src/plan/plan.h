@@ -90,6 +90,12 @@ struct PlanDef {
     PlanDef     *versions;
 };
 
+/* A call of an input that a definition had before it read a copy in its place. The input must have what it asks for. */
+typedef struct KeptRead {
+    int         update; /* of the definition */
+    const Expr *call;
+} KeptRead;
+
 typedef struct PlanFunc {
     const Func *func;
     const Func
@@ -108,6 +114,7 @@ typedef struct PlanFunc {
     const Expr *bound_min[KN_MAX_RANK], *bound_extent[KN_MAX_RANK];
     int64_t     align_factor[KN_MAX_RANK];
     const Expr *align_offset[KN_MAX_RANK];
+    VEC(KeptRead) kept_reads;
 } PlanFunc;
 
 typedef struct Plan {

@@ -11,6 +11,7 @@
  *   regions.c        the box of each function at a level; needs.c: what accesses ask for
  *   slide.c          sliding windows and storage folding
  *   march.c          sliding windows in the registers of a thread
+ *   whole.c          boxes of whole tiles in registers
  *   step_boxes.c     updates that read their neighbours: a box per step
  *   dead_init.c      initial values that no step reads
  *   extern_stage.c   C functions that fill boxes
@@ -286,6 +287,14 @@ void slide_close(Build *b, const Func *f, Prelude *w);
 const Stmt *slide_end(Build *b, const Func *f, const Stmt *produce);
 /* At the compute level: which dimensions can be folded; `box` is all that is stored there. */
 void fold_check(Build *b, const Func *f, const SymBox *box, const FuncBoxes *boxes);
+
+/* ---- whole.c ---- */
+/* Is another function computed in its loops, or do they share some? Then that is asked for what the loops run over. */
+bool has_loops_of_others(const Build *b, const Func *f);
+/* Is it in registers, in the threads of a kernel, and computed at a level where a window may march? */
+bool is_of_march(const Build *b, const Func *f);
+/* At the compute and the store level: the box of a function in registers, with the ends of a whole tile. */
+void whole_box(Build *b, const Func *f, PlanLevel level, SymBox *box, Prelude *w);
 
 /* ---- march.c ---- */
 /* At the compute level: the window of a function that marches, whose box is the one needed. False: it does not. */
