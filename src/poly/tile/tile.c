@@ -90,11 +90,12 @@ static bool has_loops(const Tiled *t)
 /* A proved program of that shape, or NULL and why; *unfit: the shape is not for such a region. */
 static Tiled *attempt(Scop *s, const TileOptions *options, TileShape shape, const char **why, bool *unfit)
 {
-    Tiled *t         = ARENA_NEW(s->arena, Tiled);
-    *t               = (Tiled){ .scop = s, .options = *options };
-    t->options.shape = shape;
-    *why             = shapes[shape].make(t) ? NULL : t->reason ? t->reason : shapes[shape].unfit;
-    *unfit           = *why != NULL;
+    Tiled *t             = ARENA_NEW(s->arena, Tiled);
+    *t                   = (Tiled){ .scop = s, .options = *options };
+    t->options.shape     = shape;
+    t->options.automatic = options->shape == SHAPE_AUTO;
+    *why                 = shapes[shape].make(t) ? NULL : t->reason ? t->reason : shapes[shape].unfit;
+    *unfit               = *why != NULL;
     if (!*why && options->device && !device_map(t))
         *why = "isl failed";
     if (!*why && isl_ctx_last_error(s->isl) == isl_error_none) {
