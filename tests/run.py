@@ -204,8 +204,8 @@ def run_script(script, build):
 
 
 def script_tests():
-    for script in ("layers", "style", "lint", "exports", "install", "docs", "aot", "levels", "tile", "cback", "foreign",
-                   "bench", "explain", "progress", "runner"):
+    for script in ("layers", "style", "lint", "exports", "install", "docs", "aot", "levels", "tile", "footprints",
+                   "cback", "foreign", "bench", "explain", "progress", "runner"):
         yield script, "build", lambda build, s=script: run_script(s, build)
 
 

@@ -33,6 +33,20 @@ static bool read_shape(kn_context *cx, const char *name, TileShape *shape)
     return !name;
 }
 
+static bool read_fusion(kn_context *cx, const char *name, TileFusion *fuse)
+{
+    static const char *names[] = { [FUSE_GREEDY] = "greedy", [FUSE_COST] = "cost", [FUSE_ALL] = "all" };
+    *fuse                      = FUSE_GREEDY;
+    for (int i = 0; i <= FUSE_ALL; i++)
+        if (name && !strcmp(name, names[i])) {
+            *fuse = (TileFusion)i;
+            return true;
+        }
+    if (name)
+        diag_unknown(cx, "there is no rule of fusion", name, "the rules are", names, FUSE_ALL + 1);
+    return !name;
+}
+
 /* "16,64,256" */
 static bool read_sizes(kn_context *cx, const char *text, TileOptions *options)
 {
@@ -59,23 +73,28 @@ static int64_t cache_size(int level, int64_t otherwise)
 static bool read_options(kn_context *cx, const kn_tile_options *given, TileOptions *options)
 {
     const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    *options        = (TileOptions){ .fuse_all = given->fuse,
-                                     .threads  = given->threads > 0 ? given->threads
-                                                 : cpus > 0         ? (int)cpus
-                                                                    : 1,
-                                     .l1       = cache_size(1, DEFAULT_L1),
-                                     .l2       = cache_size(2, DEFAULT_L2) };
+    *options        = (TileOptions){ .threads = given->threads > 0 ? given->threads
+                                                : cpus > 0         ? (int)cpus
+                                                                   : 1,
+                                     .l1      = cache_size(1, DEFAULT_L1),
+                                     .l2      = cache_size(2, DEFAULT_L2) };
     if (given->target && strcmp(given->target, "openmp")) {
         diag_status(cx, KN_ERROR_ARGUMENT, "there is no target `%s` for C loops; the targets are: openmp",
                     given->target);
         return false;
     }
-    return read_shape(cx, given->shape, &options->shape) && read_sizes(cx, given->sizes, options);
+    return read_shape(cx, given->shape, &options->shape) && read_sizes(cx, given->sizes, options) &&
+           read_fusion(cx, given->fuse, &options->fuse);
 }
 
 /* ---- Regions ---- */
 
-static const char *tile_scop(Scop *scop, const TileOptions *options, Text *explained)
+/* What is said of the regions besides their code; NULL: nobody asks. */
+typedef struct Said {
+    Text *explained, *picture;
+} Said;
+
+static const char *tile_scop(Scop *scop, const TileOptions *options, const Said *said)
 {
     Tiled *tiled = tile_new(scop, options);
     if (!tiled)
@@ -83,17 +102,19 @@ static const char *tile_scop(Scop *scop, const TileOptions *options, Text *expla
     const char *text = emit_c(tiled);
     if (!text)
         scop_isl_failed(scop);
-    else if (explained)
-        tile_explain(explained, tiled);
+    else if (said->explained)
+        tile_explain(said->explained, tiled);
+    if (text && said->picture && !said->picture->count)
+        tile_picture(said->picture, tiled);
     tile_free(tiled);
     return text;
 }
 
-static const char *tile_region(kn_context *cx, const Region *region, const TileOptions *options, Text *explained)
+static const char *tile_region(kn_context *cx, const Region *region, const TileOptions *options, const Said *said)
 {
     isl_ctx    *isl  = scop_isl(cx->config.quota);
     Scop       *scop = scop_new(region->arena, isl, region);
-    const char *text = scop ? tile_scop(scop, options, explained) : NULL;
+    const char *text = scop ? tile_scop(scop, options, said) : NULL;
     scop_free(scop);
     isl_ctx_free(isl);
     return text;
@@ -121,21 +142,25 @@ static const char *tile(PolyCall *call)
     kn_context *cx      = call->cx;
     Regions     regions = { 0 };
     TileOptions options;
-    Text        explained;
+    Text        explained, picture;
     if (!read_options(cx, call->options, &options))
         return NULL;
     text_init(&explained, call->arena);
+    text_init(&picture, call->arena);
+    const Said  said         = { call->options->explain ? &explained : NULL, call->options->picture ? &picture : NULL };
     const char *preprocessed = source_preprocess(cx, call->arena, call->source, call->options);
     if (!preprocessed ||
         !source_regions(cx, call->arena, call->source, preprocessed, call->options->temporary, &regions))
         return NULL;
     const char **texts = ARENA_ARRAY(call->arena, const char *, regions.items.count);
     for (size_t i = 0; i < regions.items.count; i++) {
-        texts[i] = tile_region(cx, regions.items.at[i], &options, call->options->explain ? &explained : NULL);
+        texts[i] = tile_region(cx, regions.items.at[i], &options, &said);
         if (!texts[i])
             return NULL;
     }
     call->explained = call->options->explain ? text_string(&explained) : NULL;
+    if (call->options->picture)
+        *call->options->picture = picture.count ? text_string(&picture) : NULL;
     return splice(call->arena, call->source, &regions, texts);
 }
 

@@ -146,9 +146,17 @@ bool size_overlapped(const Stages *p, const Stage *root, Group *g)
         g->axis[k] = dims[k];
         bool row   = dims[k] == root->dims - 1;
         g->size[k] = k < o->size_count ? o->sizes[k] : !row ? TILE_ROWS : k == 0 ? TILE_RUN : TILE_COLUMNS;
+        g->size[k] = k < o->size_count ? g->size[k] : g->size[k] >> o->halved;
         g->size[k] = g->size[k] < 1 ? 1 : g->size[k];
     }
-    return g->tile_dims > 0;
+    int kept = 0; /* loops longer than a tile */
+    for (int k = 0; k < g->tile_dims; k++)
+        if (extent_of(root, g->axis[k]) > g->size[k]) {
+            g->axis[kept]   = g->axis[k];
+            g->size[kept++] = g->size[k];
+        }
+    g->tile_dims = kept;
+    return kept > 0;
 }
 
 int size_trapezoid_axes(const Tiled *t, const Axes *x, int axis[])
@@ -163,14 +171,23 @@ int size_trapezoid_axes(const Tiled *t, const Axes *x, int axis[])
     return n;
 }
 
+/* Whole rows of a piece stay in L1, what a tile touches in L2; steps such that a quarter of the work is done twice at
+ * most. Not tuned further: diamonds are faster on processors. */
 void size_trapezoid(Trapezoid *z)
 {
-    static const int piece[][3] = { { 4096, 0, 0 }, { 64, 256, 0 }, { 16, 32, 256 } };
-    TileOptions     *o          = &z->t->options;
-    int64_t          steps      = o->size_count ? o->sizes[0] : z->dims == 1 ? 31 : z->dims == 2 ? 9 : 3;
-    z->rows                     = (steps < 1 ? 1 : steps) * z->stages;
+    static const int pieces[3][3] = { { 1024 }, { 64, 256 }, { 16, 16, 64 } }, steps[3] = { 31, 9, 3 };
+    TileOptions     *o     = &z->t->options;
+    int              row   = (z->dims < 3 ? z->dims : 3) - 1;
+    int64_t          count = o->size_count ? o->sizes[0] : steps[row];
+    z->rows                = (count < 1 ? 1 : count) * z->stages;
     for (int k = 0; k < z->dims; k++) {
-        z->size[k] =
-            z->axis[k] < o->size_count ? o->sizes[z->axis[k]] : piece[z->dims < 3 ? z->dims - 1 : 2][k < 3 ? k : 2];
+        int64_t model = pieces[row][k < 3 ? k : 2] >> o->halved;
+        z->size[k]    = z->axis[k] < o->size_count ? o->sizes[z->axis[k]] : model < 1 ? 1 : model;
+    }
+    if (!o->size_count) { /* as decided */
+        o->sizes[0] = (int)count;
+        for (int k = 0; k < z->dims; k++)
+            o->sizes[z->axis[k]] = (int)z->size[k];
+        o->size_count = z->x.count;
     }
 }
