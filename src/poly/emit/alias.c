@@ -15,8 +15,7 @@ typedef struct Extent {
     const char    *first, *last;
 } Extent;
 
-/* All elements of the array that the region accesses. */
-static isl_set *accessed(const Scop *scop, const CSymbol *array)
+isl_set *accessed(const Scop *scop, const CSymbol *array)
 {
     isl_set *all = NULL;
     for (size_t i = 0; i < scop->statements.count; i++)
@@ -31,7 +30,7 @@ static isl_set *accessed(const Scop *scop, const CSymbol *array)
     return all;
 }
 
-static const char *end_text(Writer *w, isl_pw_aff *end)
+const char *end_text(Writer *w, isl_pw_aff *end)
 {
     isl_ast_build *build = isl_ast_build_from_context(isl_set_copy(w->tiled->scop->context));
     isl_ast_expr  *e     = isl_ast_build_expr_from_pw_aff(build, isl_pw_aff_coalesce(end));

@@ -18,18 +18,21 @@
 enum {
     RUN = 512, /* elements of a piece of a row; heat-2d, 1 thread: 32x512 0.89 s, 32x1024 0.90, 64x256 0.83 (loaded
                   machine) */
-    LEAST_STEPS  = 4,    /* of time */
-    MOST_STEPS   = 2048, /* of time, with one axis */
-    MANY_STEPS   = 64,   /* with more; longer ones were not measured */
-    TILES_EACH   = 2,    /* tiles of a wavefront for each thread, to share the work evenly */
-    COLUMN       = 32,   /* rows of a column */
-    FEW          = 16,   /* values of a loop that is not tiled: the channels of an image */
-    MOST_TILED   = 2,    /* loops of a stage */
-    TILE_ROWS    = 32,   /* of an overlapped tile; this and the next two are not tuned */
-    TILE_COLUMNS = 256,
-    TILE_RUN     = 4096, /* of a tile of one dimension */
-    DEFAULT_L1   = 32 << 10,
-    DEFAULT_L2   = 1 << 20
+    LEAST_STEPS   = 4,    /* of time */
+    MOST_STEPS    = 2048, /* of time, with one axis */
+    MANY_STEPS    = 64,   /* with more; longer ones were not measured */
+    TILES_EACH    = 2,    /* tiles of a wavefront for each thread, to share the work evenly */
+    COLUMN        = 32,   /* rows of a column */
+    FEW           = 16,   /* values of a loop that is not tiled: the channels of an image */
+    MOST_TILED    = 2,    /* loops of a stage */
+    TILE_ROWS     = 32,   /* of an overlapped tile; this and the next two are not tuned */
+    TILE_COLUMNS  = 256,
+    TILE_RUN      = 4096, /* of a tile of one dimension */
+    BLOCK_ROWS    = 16,   /* the same of a block of a device, whose scratch is shared memory */
+    BLOCK_COLUMNS = 64,
+    BLOCK_RUN     = 1024,
+    DEFAULT_L1    = 32 << 10,
+    DEFAULT_L2    = 1 << 20
 };
 
 /* The number of values of an affine function on a set, or INT64_MAX. Takes both. */
@@ -145,8 +148,11 @@ bool size_overlapped(const Stages *p, const Stage *root, Group *g)
     for (int k = 0; k < g->tile_dims; k++) {
         g->axis[k] = dims[k];
         bool row   = dims[k] == root->dims - 1;
-        g->size[k] = k < o->size_count ? o->sizes[k] : !row ? TILE_ROWS : k == 0 ? TILE_RUN : TILE_COLUMNS;
-        g->size[k] = k < o->size_count ? g->size[k] : g->size[k] >> o->halved;
+        if (o->device)
+            g->size[k] = !row ? BLOCK_ROWS : k == 0 ? BLOCK_RUN : BLOCK_COLUMNS;
+        else
+            g->size[k] = !row ? TILE_ROWS : k == 0 ? TILE_RUN : TILE_COLUMNS;
+        g->size[k] = k < o->size_count ? o->sizes[k] : g->size[k] >> o->halved;
         g->size[k] = g->size[k] < 1 ? 1 : g->size[k];
     }
     int kept = 0; /* loops longer than a tile */
@@ -175,17 +181,20 @@ int size_trapezoid_axes(const Tiled *t, const Axes *x, int axis[])
  * most. Not tuned further: diamonds are faster on processors. */
 void size_trapezoid(Trapezoid *z)
 {
-    static const int pieces[3][3] = { { 1024 }, { 64, 256 }, { 16, 16, 64 } }, steps[3] = { 31, 9, 3 };
-    TileOptions     *o     = &z->t->options;
-    int              row   = (z->dims < 3 ? z->dims : 3) - 1;
-    int64_t          count = o->size_count ? o->sizes[0] : steps[row];
-    z->rows                = (count < 1 ? 1 : count) * z->stages;
+    /* steps, then sizes, by the number of tiled axes; with what they grow by, those for a device fill its blocks */
+    static const int processor[][4] = { { 31, 1024, 0, 0 }, { 9, 64, 256, 0 }, { 3, 16, 16, 64 } };
+    static const int device[][4]    = { { 15, 994, 0, 0 }, { 5, 54, 54, 0 }, { 3, 8, 8, 26 } };
+    TileOptions     *o              = &z->t->options;
+    const int        dims           = z->dims < 3 ? z->dims : 3;
+    const int       *piece          = o->device ? device[dims - 1] : processor[dims - 1];
+    int64_t          steps          = o->size_count ? o->sizes[0] : piece[0];
+    z->rows                         = (steps < 1 ? 1 : steps) * z->stages;
     for (int k = 0; k < z->dims; k++) {
-        int64_t model = pieces[row][k < 3 ? k : 2] >> o->halved;
+        int64_t model = piece[k < 3 ? k + 1 : 3] >> o->halved;
         z->size[k]    = z->axis[k] < o->size_count ? o->sizes[z->axis[k]] : model < 1 ? 1 : model;
     }
     if (!o->size_count) { /* as decided */
-        o->sizes[0] = (int)count;
+        o->sizes[0] = (int)steps;
         for (int k = 0; k < z->dims; k++)
             o->sizes[z->axis[k]] = (int)z->size[k];
         o->size_count = z->x.count;

@@ -3,6 +3,7 @@
 #include "poly/tile/tile.h"
 #include "poly/model/model.h"
 #include "poly/source/source.h"
+#include "poly/tile/device.h"
 #include "poly/tile/order.h"
 #include "poly/tile/overlap.h"
 #include "poly/tile/prove.h"
@@ -77,7 +78,8 @@ static const Shape shapes[] = {
 };
 
 /* What auto tries, the first that fits. */
-static const TileShape preferred[] = { SHAPE_DIAMOND, SHAPE_PARALLELOGRAM, SHAPE_SCALENE, SHAPE_NONE };
+static const TileShape preferred[]        = { SHAPE_DIAMOND, SHAPE_PARALLELOGRAM, SHAPE_SCALENE, SHAPE_NONE };
+static const TileShape device_preferred[] = { SHAPE_SCALENE, SHAPE_NONE };
 
 /* isl's operations that auto spends on one shape and its proof at most, and on its loops, for each statement and one
  * more: the loops of fdtd-2d, with 4 statements, take between 200000 and 400000. What is harder is left as it is. */
@@ -95,7 +97,11 @@ static bool has_loops(const Tiled *t)
     return loops != NULL;
 }
 
-enum { MOST_SCRATCH = 1 << 20, MOST_HALVED = 6 }; /* bytes: half of the least stack that threads have by default */
+enum {
+    MOST_SCRATCH = 1 << 20,   /* bytes: half of the least stack that threads have by default */
+    MOST_SHARED  = 227 << 10, /* of shared memory for a block, from sm_90 on */
+    MOST_HALVED  = 6
+};
 
 /* The most scratch that a tile has, in bytes. */
 static int64_t most_scratch(const Tiled *t)
@@ -111,21 +117,21 @@ static int64_t most_scratch(const Tiled *t)
     return most;
 }
 
-/* Makes tiles whose scratch fits on a stack: smaller ones where the model chooses. NULL, or why there are none. */
+/* Makes tiles whose scratch fits on a stack, or into shared memory: smaller ones where the model chooses. NULL, or why
+ * there are none. */
 static const char *make_within(Tiled *t, const TileOptions *options)
 {
     const TileShape shape = t->options.shape;
     for (;;) {
         if (!shapes[shape].make(t))
             return t->reason ? t->reason : shapes[shape].unfit;
-        int64_t bytes = most_scratch(t);
-        if (bytes <= MOST_SCRATCH)
+        int64_t bytes = most_scratch(t), most = options->device ? MOST_SHARED : MOST_SCRATCH;
+        if (bytes <= most)
             return NULL;
         if (options->size_count || t->options.halved == MOST_HALVED)
-            return arena_printf(
-                t->scop->arena,
-                "a tile has %lld KiB of scratch, a stack is sure to have %d: give smaller sizes (--tile)",
-                (long long)(bytes >> 10), MOST_SCRATCH >> 10);
+            return arena_printf(t->scop->arena,
+                                "a tile has %lld KiB of scratch, there is %lld for it: give smaller sizes (--tile)",
+                                (long long)(bytes >> 10), (long long)(most >> 10));
         const int halved = t->options.halved + 1;
         overlap_reset(t);
         t->options        = *options;
@@ -142,6 +148,8 @@ static Tiled *attempt(Scop *s, const TileOptions *options, TileShape shape, cons
     t->options.shape = shape;
     *why             = make_within(t, options);
     *unfit           = *why != NULL;
+    if (!*why && options->device && !device_map(t))
+        *why = "isl failed";
     if (!*why && isl_ctx_last_error(s->isl) == isl_error_none) {
         const char *wrong = tile_prove(t);
         if (wrong)
@@ -163,16 +171,17 @@ static Tiled *automatic(Scop *s, const TileOptions *options, const char **why)
     Tiled        *t     = NULL;
     Text          tried;
     text_init(&tried, s->arena);
-    for (size_t i = 0; !t && i < sizeof preferred / sizeof *preferred; i++) {
-        bool        last = preferred[i] == SHAPE_NONE, unfit;
-        const char *name = tile_shape_name(preferred[i]);
+    const TileShape *tries = options->device ? device_preferred : preferred;
+    for (size_t i = 0; !t && (!i || tries[i - 1] != SHAPE_NONE); i++) {
+        bool        last = tries[i] == SHAPE_NONE, unfit;
+        const char *name = tile_shape_name(tries[i]);
         isl_ctx_reset_error(s->isl);
         isl_ctx_reset_operations(s->isl);
         isl_ctx_set_max_operations(s->isl, last ? quota : share);
-        t = attempt(s, options, preferred[i], why, &unfit);
+        t = attempt(s, options, tries[i], why, &unfit);
         if (isl_ctx_last_error(s->isl) == isl_error_quota) {
             *why = "its share of the quota is used up";
-            i += preferred[i] == SHAPE_DIAMOND; /* parallelograms are as hard */
+            i += tries[i] == SHAPE_DIAMOND; /* parallelograms are as hard */
         }
         if (!t)
             text_printf(&tried, "%s%s: %s", tried.count ? "; " : "", name, *why);
