@@ -30,6 +30,7 @@ static const LowerPass gpu_passes[] = {
     { "tidy", "simplified at last", lower_simplify },
     { "registers", "scratch of a block divided among the registers of its threads", lower_registers },
     { "ahead", "what the next iteration puts into shared memory loaded before it", lower_ahead },
+    { "clamped", "rows that are read through clamps by wide accesses", lower_clamped },
     { "multiples", "where tiles begin as multiples of wide accesses", lower_multiples },
     { "loads", "what unrolled copies read is read before the first of them stores", lower_loads },
     { "shared", "shared memory of a block used again where its first use has ended", lower_shared },

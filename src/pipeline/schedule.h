@@ -83,8 +83,8 @@
       "an update whose steps may run at once, each store being atomic")                                                \
     X(PREFETCH,        "prefetch",        "fvi",      CPU | GPU, 0,               LOOPS,    apply_prefetch,            \
       "fetches what the loop will need `factor` iterations ahead")                                                     \
-    X(TIME_TILE,       "time_tile",       "vvi",      CPU,       0,               LOOPS,    apply_time_tile,           \
-      "of an update that reads earlier steps of itself: diamonds over the steps and an argument, in parallel")         \
+    X(TIME_TILE,       "time_tile",       "vviv?i?",  CPU,       0,               LOOPS,    apply_time_tile,           \
+      "of an update that reads earlier steps of itself: diamonds over the two loops, in pieces of the third")          \
     /* GPU */                                                                                                          \
     X(GPU_BLOCKS,      "gpu_blocks",      "v*",       GPU,       0,               LOOPS,    apply_gpu_loops,           \
       "loops over the blocks of a kernel")                                                                             \

@@ -52,6 +52,8 @@ typedef struct PlanTimeTile {
     int64_t       size; /* of a diamond, in coordinates; 0: there are none */
     int           loop; /* over the steps; the next one is over the argument */
     TimeDistances distances;
+    int64_t       piece;  /* coordinates of the loop inside these two that a diamond computes at a time; 0: all */
+    TimeDistances across; /* along that one */
 } PlanTimeTile;
 
 typedef struct PlanDef PlanDef;
@@ -88,6 +90,12 @@ struct PlanDef {
     PlanDef     *versions;
 };
 
+/* A call of an input that a definition had before it read a copy in its place. The input must have what it asks for. */
+typedef struct KeptRead {
+    int         update; /* of the definition */
+    const Expr *call;
+} KeptRead;
+
 typedef struct PlanFunc {
     const Func *func;
     const Func
@@ -106,6 +114,7 @@ typedef struct PlanFunc {
     const Expr *bound_min[KN_MAX_RANK], *bound_extent[KN_MAX_RANK];
     int64_t     align_factor[KN_MAX_RANK];
     const Expr *align_offset[KN_MAX_RANK];
+    VEC(KeptRead) kept_reads;
 } PlanFunc;
 
 typedef struct Plan {

@@ -90,6 +90,7 @@ typedef struct Planner {
     Map             drafts_of; /* Func of the pipeline, the schedule or the plan -> FuncDraft */
     Map             used;      /* directives that have made functions: Directive -> itself */
     VEC(FuncDraft *) drafts;   /* callees before callers */
+    VEC(const Expr *) marks;   /* conditions that stage.c puts before calls, until all is inlined */
     bool failed;
 } Planner;
 
@@ -150,8 +151,10 @@ void use_up(Planner *pl, const Directive *d);
 /* Schedules know the update's reduction by this one name from now on. */
 void rename_origin(Planner *pl, FuncDraft *f, int update, const char *r);
 
-/* ---- derive.c, separate.c ---- */
+/* ---- stage.c, derive.c, separate.c ---- */
 Handler apply_stage, apply_rfactor, apply_separate;
+/* After inlining: what reads a copy with a boundary and read an input without it needs that of the input still. */
+void plan_kept_reads(Planner *pl);
 
 /* ---- expand.c ---- */
 /* Makes a function that func_expands (legal/facts.h) a pure definition. */

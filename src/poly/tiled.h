@@ -41,8 +41,9 @@ typedef struct TileOptions {
     int        halved; /* how often the model's sizes are halved, since scratch was too large */
     TileFusion fuse;
     int        threads;
-    int64_t    l1, l2; /* bytes a core can count on */
-    bool       device; /* for a GPU: kernels, blocks and threads are marked */
+    int64_t    l1, l2;    /* bytes a core can count on */
+    bool       automatic; /* the shape is one of those that auto tries */
+    bool       device;    /* for a GPU: kernels, blocks and threads are marked */
 } TileOptions;
 
 /* Memory that a tile has for itself, for the elements of one array that live and die in it. Element a[…] of the array

@@ -12,11 +12,12 @@
 enum {
     DEVICE_DIMS        = 3,
     MOST_STATIC_SHARED = 48 << 10,
-    MOST_SHARED        = 227 << 10 /* bytes; sm_80 and later: 163 or 227 */
+    MOST_SHARED        = 227 << 10, /* bytes; sm_80 and later: 163 or 227 */
+    BLOCK_OVERHEAD     = 1 << 10    /* of it that each block takes */
 };
 
 /* Parameters up to this are checked; sums of a few of them are ints. */
-enum { MOST_SIZE = 1 << 29 };
+enum { MOST_SIZE = 1 << 27 };
 
 /* What is noted of a loop while isl makes it. */
 typedef struct LoopNote {
@@ -36,6 +37,7 @@ typedef struct Device {
     unsigned        spread;               /* dimensions of the block that the loops around are spread over */
     bool            pending;              /* what was written last needs a barrier before the threads read it */
     bool            scratch;              /* the kernel has shared memory */
+    int64_t         bytes;                /* of it */
     int64_t         shared;               /* bytes of it that are allocated at the launch */
     const LoopNote *grid[DEVICE_DIMS];
     VEC(LoopNote *) notes;

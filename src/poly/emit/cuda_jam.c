@@ -181,6 +181,7 @@ static void write_nest(Jam *j, int piece)
     write_piece(j, piece);
     w->indent--;
     open_block(w, "} else {");
+    text_add(w->out, "#pragma unroll 1\n");
     open_block(w, arena_printf(w->arena, "for (%s %s = %s_from; %s <= KN_MIN(%s_from + %d, %s); %s++) {", w->integer,
                                name, name, name, name, piece - 1, j->at[0].last, name));
     statement_text(w, j->instance, &to, &from);

@@ -119,23 +119,22 @@ static int64_t most_scratch(const Tiled *t)
 
 /* Makes tiles whose scratch fits on a stack, or into shared memory: smaller ones where the model chooses. NULL, or why
  * there are none. */
-static const char *make_within(Tiled *t, const TileOptions *options)
+static const char *make_within(Tiled *t)
 {
-    const TileShape shape = t->options.shape;
+    const TileOptions options = t->options;
     for (;;) {
-        if (!shapes[shape].make(t))
-            return t->reason ? t->reason : shapes[shape].unfit;
-        int64_t bytes = most_scratch(t), most = options->device ? MOST_SHARED : MOST_SCRATCH;
+        if (!shapes[options.shape].make(t))
+            return t->reason ? t->reason : shapes[options.shape].unfit;
+        int64_t bytes = most_scratch(t), most = options.device ? MOST_SHARED : MOST_SCRATCH;
         if (bytes <= most)
             return NULL;
-        if (options->size_count || t->options.halved == MOST_HALVED)
+        if (options.size_count || t->options.halved == MOST_HALVED)
             return arena_printf(t->scop->arena,
                                 "a tile has %lld KiB of scratch, there is %lld for it: give smaller sizes (--tile)",
                                 (long long)(bytes >> 10), (long long)(most >> 10));
         const int halved = t->options.halved + 1;
         overlap_reset(t);
-        t->options        = *options;
-        t->options.shape  = shape;
+        t->options        = options;
         t->options.halved = halved;
     }
 }
@@ -143,11 +142,12 @@ static const char *make_within(Tiled *t, const TileOptions *options)
 /* A proved program of that shape, or NULL and why; *unfit: the shape is not for such a region. */
 static Tiled *attempt(Scop *s, const TileOptions *options, TileShape shape, const char **why, bool *unfit)
 {
-    Tiled *t         = ARENA_NEW(s->arena, Tiled);
-    *t               = (Tiled){ .scop = s, .options = *options };
-    t->options.shape = shape;
-    *why             = make_within(t, options);
-    *unfit           = *why != NULL;
+    Tiled *t             = ARENA_NEW(s->arena, Tiled);
+    *t                   = (Tiled){ .scop = s, .options = *options };
+    t->options.shape     = shape;
+    t->options.automatic = options->shape == SHAPE_AUTO;
+    *why                 = make_within(t);
+    *unfit               = *why != NULL;
     if (!*why && options->device && !device_map(t))
         *why = "isl failed";
     if (!*why && isl_ctx_last_error(s->isl) == isl_error_none) {

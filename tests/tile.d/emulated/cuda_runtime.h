@@ -18,7 +18,7 @@
 #define __global__
 #define __device__
 #define __host__
-#define __launch_bounds__(n)
+#define __launch_bounds__(...)
 #define __shared__ static
 #define __align__(n)
 
