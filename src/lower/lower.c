@@ -35,6 +35,7 @@ static const LowerPass gpu_passes[] = {
     { "loads", "what unrolled copies read is read before the first of them stores", lower_loads },
     { "shared", "shared memory of a block used again where its first use has ended", lower_shared },
     { "barriers", "barriers where data crosses threads", lower_barriers },
+    { "banks", "rows of shared memory padded against bank conflicts", lower_banks },
     { "sync", "the host's copies of buffers made current where it uses them", lower_sync },
     { "math", "exp, sin and the like as sequences of basic operators", lower_math },
     { "names", "copies of kernels named on their own", lower_kernel_names },

@@ -75,6 +75,7 @@ const Stmt *lower_multiples(Lower *lw, const Stmt *s);    /* multiples.c: where 
 const Stmt *lower_loads(Lower *lw, const Stmt *s);        /* loads.c: loads of unrolled copies before their stores */
 const Stmt *lower_shared(Lower *lw, const Stmt *s);       /* shared.c: shared memory of blocks packed */
 const Stmt *lower_barriers(Lower *lw, const Stmt *s);     /* barriers.c */
+const Stmt *lower_banks(Lower *lw, const Stmt *s);        /* banks/banks.c: rows of shared memory padded */
 const Stmt *lower_sync(Lower *lw, const Stmt *s);         /* sync.c */
 const Stmt *lower_math(Lower *lw, const Stmt *s);         /* math.c: mathematical functions as their expansions */
 

@@ -104,7 +104,7 @@ typedef struct PlanFunc {
     PlanLevel compute, store; /* store encloses compute, or is the same */
     PlanDef  *defs;           /* 1 + update_count of them; an extern stage has one without loops; an input none */
     /* Storage: the order of dimensions in memory, innermost first; per dimension what its stride in memory (of the next
-     * dimension out) is rounded up to, 1 if not said; the fold factor that was asked for, 0 if none */
+     * dimension out) is rounded up to, 0 if not said; the fold factor that was asked for, 0 if none */
     int     order[KN_MAX_RANK];
     int64_t align[KN_MAX_RANK], fold[KN_MAX_RANK];
     Memory  memory;

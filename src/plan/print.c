@@ -205,7 +205,7 @@ static void print_dimension(Text *out, const Plan *plan, const PlanFunc *pf, int
         DIRECTIVE_WRITE(out, DIR_ALIGN_BOUNDS, arg, factor);
     if (pf->fold[d])
         DIRECTIVE_WRITE(out, DIR_FOLD_STORAGE, arg, arg_int(pf->fold[d]));
-    if (pf->align[d] > 1)
+    if (pf->align[d] > 0)
         DIRECTIVE_WRITE(out, DIR_ALIGN_STORAGE, arg, arg_int(pf->align[d]));
 }
 
