@@ -14,6 +14,7 @@
 /* Where the texts of a region go besides its place. */
 typedef struct Outputs {
     Text *explained; /* NULL: nobody asked */
+    Text *picture;   /* of the first region with tiles; NULL likewise */
     Text *cuda;      /* NULL: for processors */
     int   region;    /* in the file, from 0 */
 } Outputs;
