@@ -173,7 +173,7 @@ Tiled *tile_new(Scop *s, const TileOptions *options)
     Loc         at = region_loc(s->region, s->region->body->place);
     const char *why;
     bool        unfit = false;
-    scop_budget(s, 300);
+    scop_budget(s, 450);
     Tiled *t =
         options->shape == SHAPE_AUTO ? automatic(s, options, &why) : attempt(s, options, options->shape, &why, &unfit);
     if (t)
