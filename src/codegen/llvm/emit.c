@@ -121,8 +121,10 @@ static bool emit_guarded(Gen *g, EmitKind kind, Emitted *out)
         gen_module(g);
     verify(g);
     run_passes(g);
-    if (kind == EMIT_PTX)
+    if (kind == EMIT_PTX) {
         store_by_words(g);
+        avoid_faults(g);
+    }
     write_out(g, kind, out);
     return !g->diagnosed;
 }
