@@ -27,6 +27,13 @@ typedef struct Update {
     bool        *is_free; /* per dimension: args[d] is the free variable of d */
 } Update;
 
+/* Has it no steps, whatever the sizes? */
+static inline bool update_is_void(const Update *u)
+{
+    int64_t lo, hi;
+    return u->rvar_count == 1 && expr_is_int(u->rvars[0].lo, &lo) && expr_is_int(u->rvars[0].hi, &hi) && hi <= lo;
+}
+
 /* An argument of an extern stage: a function read through a buffer, or a scalar. */
 typedef struct StageArg {
     const Func *func;
@@ -46,6 +53,8 @@ struct Func {
     const Expr **values; /* one per component, over the variables named by args */
     int          update_count;
     Update      *updates;
+    bool         total; /* what it reads is guarded by its own conditions: it may be asked for anything, so those around
+                           a call need not narrow it */
     /* FUNC_STAGE */
     const char *symbol;
     int         stage_arg_count;

@@ -9,16 +9,15 @@
  *         block is replaced by the end of its range that makes the form least: so it holds for all iterations. The
  *         test is made of what all threads of a block have in common. A guard that fails in every block where ports
  *         begin at 0 stays. Where unrolled copies have a guard that the last iteration of the loop around them alone
- *         may not meet, that iteration follows the loop, with its guards. The test is for outputs with as many
- *         channels as unrolled copies, too (channels.c).
- * Whole   blocks at the border of an input have all their points inside the output. Where threads keep functions in
- *         registers they have a version of their own, with the clamps of reads and without guards: so sizes are
- *         constants, and indices of registers with them.
- * From    the idea of Ragan-Kelley et al. 2013, section 4.5 (loop partitioning), for blocks. */
+ *         may not meet, that iteration follows the loop, with its guards; and likewise the first. The test is for
+ * outputs with as many channels as unrolled copies, too (channels.c). Whole   blocks at the border of an input have all
+ * their points inside the output. Where threads keep functions in registers they have a version of their own, with the
+ * clamps of reads and without guards: so sizes are constants, and indices of registers with them. From    the idea of
+ * Ragan-Kelley et al. 2013, section 4.5 (loop partitioning), for blocks. */
 #include "lower/bounds/index_expr.h"
 #include "lower/passes/pass_tools.h"
 
-enum { MOST_CONDITIONS = 24, MOST_NAMES = 1024 };
+enum { MOST_CONDITIONS = 24, MOST_NAMES = 1024, MOST_SELDOM = 4096 };
 
 /* A name that is bound in the block. */
 typedef struct InnerName {
@@ -161,12 +160,14 @@ static bool require(InteriorPass *p, const Expr *form)
 }
 
 /* Does `form >= 0` fail in every block where ports begin at coordinate 0, as most do? So it is with a guard for the one
- * column more that a coarser level needs where a tile does not begin at a multiple of its stride. */
+ * column more that a coarser level needs where a tile does not begin at a multiple of its stride. What fails for
+ * more values than it holds for, as 1 - size % 32 or 3 - size, is taken to fail too: so it is in the first iteration of
+ * a scan whose chunks begin elsewhere. */
 static bool never_holds(InteriorPass *p, const Expr *form)
 {
     Lower         *lw      = p->lw;
     const Program *program = lw->program;
-    int64_t        value;
+    int64_t        value, most;
     if (contents(p, form, 0).names)
         return false;
     for (size_t i = 0; i < program->buffers.count; i++)
@@ -175,7 +176,11 @@ static bool never_holds(InteriorPass *p, const Expr *form)
             const Expr *zero = x_int(lw, 0);
             form             = expr_substitute(lw->exprs, form, 1, &min, &zero);
         }
-    return expr_is_int(simplify(p->known, form), &value) && value < 0;
+    form = simplify(p->known, form);
+    if (expr_is_int(form, &value))
+        return value < 0;
+    simplifier_bounds(p->known, form, &value, &most);
+    return most < MOST_SELDOM && value + most < 0;
 }
 
 /* Takes a <= b for granted; then a test of the block shows that it holds. False: no test does. */
@@ -212,8 +217,8 @@ static int direction(InteriorPass *p, const Expr *form)
 
 /* Which operand of a minimum or maximum the interior has: a coordinate, which grows with the variables of the kernel,
  * before its bound; a bound, such as the size of a whole tile, before what is left of the image, which shrinks with
- * them. -1: not known. */
-static int interior_operand(InteriorPass *p, const Expr *a, const Expr *b)
+ * them. A coordinate with a least value may go either way, as that of a scan backward. -1: not known. */
+static int interior_operand(InteriorPass *p, ExprOp op, const Expr *a, const Expr *b)
 {
     const bool first = varies(p, a), second = varies(p, b);
     if (first == second || contents(p, a, 0).memory || contents(p, b, 0).memory)
@@ -222,17 +227,29 @@ static int interior_operand(InteriorPass *p, const Expr *a, const Expr *b)
     int64_t     zero;
     if (bound->op == EX_MAX && expr_is_int(bound->args[1], &zero) && !zero) /* where a piece shifted inward begins */
         return -1;
+    if (op == EX_MAX)
+        return second;
     const int way = direction(p, second ? b : a);
     return !way ? -1 : (way > 0) == second;
 }
 
 static const Expr *decide_extreme(InteriorPass *p, const Expr *e)
 {
-    const int kept = interior_operand(p, opened(p, e->args[0]), opened(p, e->args[1]));
+    const int kept = interior_operand(p, (ExprOp)e->op, opened(p, e->args[0]), opened(p, e->args[1]));
     if (kept < 0)
         return e;
-    const Expr *it = e->args[kept], *other = e->args[!kept];
-    return decide(p, e->op == EX_MIN ? it : other, e->op == EX_MIN ? other : it) ? it : e;
+    for (int i = 0; i < 2; i++) { /* where it never is, the other one may always be */
+        const Expr *it = e->args[i ? !kept : kept], *other = e->args[i ? kept : !kept];
+        if (decide(p, e->op == EX_MIN ? it : other, e->op == EX_MIN ? other : it))
+            return it;
+    }
+    return e;
+}
+
+/* Takes a <= b for granted, and of a <= min(c, d) both parts. */
+static bool decide_parts(InteriorPass *p, const Expr *a, const Expr *b)
+{
+    return b->op == EX_MIN ? decide_parts(p, a, b->args[0]) && decide_parts(p, a, b->args[1]) : decide(p, a, b);
 }
 
 /* Is the comparison decided, so that it holds? */
@@ -242,7 +259,7 @@ static bool decide_comparison(InteriorPass *p, const Expr *e)
     if ((e->op != EX_LE && e->op != EX_LT) || e->args[0]->type != KN_I32 ||
         !(varies(p, opened(p, e->args[0])) || varies(p, opened(p, e->args[1]))))
         return false;
-    return decide(p, e->op == EX_LT ? x_add(lw, e->args[0], x_int(lw, 1)) : e->args[0], e->args[1]);
+    return decide_parts(p, e->op == EX_LT ? x_add(lw, e->args[0], x_int(lw, 1)) : e->args[0], e->args[1]);
 }
 
 static void keep_node(const Expr *e, void *user)
@@ -414,7 +431,34 @@ static const Stmt *last_apart(InteriorPass *p, const Stmt *s, const Expr *min, c
                     stmt_block(lw->arena, 2, parts));
 }
 
-static const Stmt *inside_loop(InteriorPass *p, const Stmt *s)
+static const Stmt *inside_loop(InteriorPass *p, const Stmt *s, bool peeled);
+
+/* The loop with its first iteration before it, with its guards, if they hold in all others; NULL: they do not. */
+static const Stmt *first_apart(InteriorPass *p, const Stmt *s, const Expr *first, const Expr *last,
+                               const BlockTest *before)
+{
+    Lower          *lw  = p->lw;
+    const BlockTest all = p->test;
+    const Expr     *one = x_int(lw, 1);
+    p->test             = *before;
+    inside_body(p, s, opened(p, x_add(lw, first, one)), last, last);
+    const bool more  = !p->full && p->test.decisions > all.decisions;
+    p->test          = *before;
+    const Stmt *rest = more ? inside_loop(p,
+                                          stmt_for(lw->arena, s->loop.name, s->loop.kind, x_add(lw, s->loop.min, one),
+                                                   x_sub(lw, s->loop.extent, one), s->loop.body),
+                                          true)
+                            : NULL;
+    if (!rest)
+        p->test = all;
+    return rest ? stmt_pair(lw->arena,
+                            stmt_if(lw->arena, x_le(lw, one, s->loop.extent),
+                                    stmt_let(lw->arena, s->loop.name, s->loop.min, s->loop.body), NULL),
+                            rest)
+                : NULL;
+}
+
+static const Stmt *inside_loop(InteriorPass *p, const Stmt *s, bool peeled)
 {
     Lower          *lw  = p->lw;
     const Expr     *min = inside_expr(p, s->loop.min), *extent = inside_expr(p, s->loop.extent);
@@ -423,7 +467,10 @@ static const Stmt *inside_loop(InteriorPass *p, const Stmt *s)
     int64_t         constant;
     const BlockTest before = p->test;
     const Stmt     *body   = inside_body(p, s, first, last, last);
-    const bool apart = body && s->loop.kind == LOOP_SERIAL && !expr_is_int(extent, &constant) && has_copies(p, body);
+    const bool  apart = body && s->loop.kind == LOOP_SERIAL && !expr_is_int(extent, &constant) && has_copies(p, body);
+    const Stmt *rest  = apart && !peeled ? first_apart(p, s, first, last, &before) : NULL;
+    if (rest)
+        return rest;
     if (apart) {
         const BlockTest all = p->test;
         p->test             = before;
@@ -452,7 +499,7 @@ static const Stmt *inside(void *user, const Stmt *s)
     const StmtMap m = { p->lw->arena, inside, inside_expr, p };
     if (s->kind == STMT_LET)
         return inside_let(p, s);
-    return s->kind == STMT_FOR && s->loop.min->type == KN_I32 ? inside_loop(p, s) : stmt_map(&m, s);
+    return s->kind == STMT_FOR && s->loop.min->type == KN_I32 ? inside_loop(p, s, false) : stmt_map(&m, s);
 }
 
 /* ---- Kernels --------------------------------------------------------------------------------------- */
