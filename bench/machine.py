@@ -2,6 +2,8 @@
 """What the figures were measured on: CPU, caches, memory, system, compilers; no names of hosts, no paths."""
 import glob, os, re, subprocess
 
+from programs import ROOT
+
 
 def read(path):
     try:
@@ -51,11 +53,17 @@ def system():
     return (name.group(1) if name else os.uname().sysname) + virtual
 
 
+def halide():
+    """The version that bench/peers/Makefile takes."""
+    wheels = glob.glob(f"{ROOT}/build-bench/wheel/halide-*.dist-info")
+    return re.search(r"halide-([\d.]+)\.dist", wheels[0]).group(1) if wheels else first_line("dpkg-query", "-W", "-f", "${Version}", "libhalide14-0")
+
+
 def tools():
     """Compilers and libraries that took part, with their versions."""
     llvm = next((v for c in ("llvm-config-19", "llvm-config-20", "llvm-config-21", "llvm-config-22", "llvm-config") for v in [first_line(c, "--version")] if v), None)
     named = [("gcc", first_line("gcc", "-dumpfullversion")), ("LLVM", llvm),
-             ("Halide", first_line("dpkg-query", "-W", "-f", "${Version}", "libhalide14-0")),
+             ("Halide", halide()),
              ("OpenCV", first_line("pkg-config", "--modversion", "opencv4"))]
     return ", ".join(f"{name} {version}" for name, version in named if version)
 

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Runs the tests and ends with the line "N passed, N failed".
 
-    tests/run.py [-v] [--write] [FILTER …]      only tests whose name contains one of the filters; -v names each
+    tests/run.py [-v] [--write] [FILTER …]      only tests whose name contains one of the filters; -v names each,
+                                                with its time
 
 --write puts the pictures that the commands of apps/*/*.md make beside these, instead of comparing them.
 
@@ -18,7 +19,7 @@ What is run, with build/ and with the sanitizers of build-asan/:
                        it has the bits of the CPU, there with device_args in place of args where an app has some
   fuzz/regressions/*.kiln      programs that have failed once, and at least 1000 random ones that never ran before
                        (fuzz/programs.c); the same with schedules, and thousands of random cases that never ran before
-                       (fuzz/schedules.c); fuzz/gpu/*.kiln and fresh ones for GPUs, executed
+                       (fuzz/schedules.c); fuzz/gpu/*.kiln and fresh ones for GPUs, executed, some of the former on PoCL
   fuzz/parse, fuzz/interpret, fuzz/region      the corpora of the fuzz targets
   layers, style, lint, exports, install, docs, aot, levels, tile, cback, foreign, bench, explain, progress, runner
                        scripts, given the build folder (build/ only)
@@ -42,7 +43,7 @@ A case in a .test file: a name, then sections; what stands before the first sect
 
 What cannot fail is refused: an expected text of … alone, a case that runs nothing, a program whose checks are none.
 """
-import difflib, functools, glob, json, os, re, shutil, subprocess, sys, tempfile
+import difflib, functools, glob, json, os, re, shutil, subprocess, sys, tempfile, time
 from concurrent.futures import ThreadPoolExecutor
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -184,6 +185,13 @@ def fuzz_tests():
         for build in BUILDS if "fuzz-c" not in command else BUILDS[:1]:     # a C compiler makes no sanitized code of it
             if not built_without_isl(build, command):
                 yield name, build, lambda build, c=command: run_program(f"{ROOT}/{build}/tests/{c}", build)
+    yield "fuzz: schedules that failed on PoCL", "build", run_on_opencl
+
+
+def run_on_opencl(build):
+    if not has_opencl(build):
+        return 0
+    return run_program(f"{ROOT}/{build}/tests/fuzz-schedules --opencl {ROOT}/tests/fuzz/gpu/masked_*.kiln", build)
 
 
 def run_script(script, build):
@@ -314,13 +322,15 @@ def document_tests():
 # ---- All of them ----
 
 def run_one(test):
-    """(name, how many passed, why it failed or None)."""
+    """(name, how many passed, why it failed or None, seconds)."""
     name, build, function = test
     name = f"{name} [{build}]"
+    begin = time.monotonic()
     try:
-        return name, function(build) or 1, None
+        passed, why = function(build) or 1, None
     except Failure as failure:
-        return name, 0, str(failure)
+        passed, why = 0, str(failure)
+    return name, passed, why, time.monotonic() - begin
 
 
 def main(words):
@@ -332,7 +342,7 @@ def main(words):
              if not filters or any(f in t[0] for f in filters)]
     passed = failed = 0
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        for name, count, why in pool.map(run_one, tests):
+        for name, count, why, seconds in pool.map(run_one, tests):
             passed += count
             failed += why is not None
             if why is not None:
@@ -340,7 +350,7 @@ def main(words):
                 lines[MOST_LINES:] = [f"({len(lines) - MOST_LINES} more lines)"] * (len(lines) > MOST_LINES)
                 print("\n    ".join([f"FAILED {name}"] + lines), flush=True)
             elif verbose:
-                print(f"passed {name}", flush=True)
+                print(f"passed {name} in {seconds:.1f} s", flush=True)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
 

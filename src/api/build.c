@@ -66,8 +66,8 @@ static bool make_code(BuildCall *b, EmitKind kind, Bytes *out)
     BuiltCode     *code    = &b->code[kind];
     const char    *until   = emit_table[kind].until;
     const Program *program = until ? built_program(b, until) : b->program;
-    if (!program ||
-        (!code->emitted.bytes && !compile_emit(code->codegen, program, &b->options, &b->targets, kind, &code->emitted)))
+    if (!program || (!code->emitted.bytes &&
+                     !compile_emit(code->codegen, program, &b->options, &b->targets, kind, true, &code->emitted)))
         return false;
     *out = (Bytes){ code->emitted.bytes, code->emitted.size };
     return true;

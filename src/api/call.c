@@ -5,6 +5,7 @@
 #include "api/compile.h"
 #include "api/threads.h"
 #include "interp/ops.h"
+#include "runtime/device.h"
 
 kn_buffer **port_buffers(kn_pipeline *p, const Arguments *a)
 {
@@ -96,23 +97,25 @@ static bool check_regions(kn_pipeline *p, Checked *c, const RunArgs *binding)
     return c->fine;
 }
 
-bool call_compiled(kn_module *m, const Arguments *a)
+CallResult call_compiled(kn_module *m, const Arguments *a)
 {
     kn_pipeline      *p        = m->pipeline;
     kn_context       *cx       = p->cx;
     CompiledFunction *function = compiled_function(m);
     if (!function || !check_regions(p, &m->compiled->checked, &a->binding))
-        return true;
+        return CALL_DONE;
     kn_buffer     **ports  = port_buffers(p, a);
     const uint64_t *params = param_memory(p, a);
     kn_rt          *rt     = threads_get(cx);
     if (!rt)
         context_bail(cx, KN_ERROR_LIMIT, "out of memory");
     threads_set(cx, m->options.threads);
-    const kn_status status = (kn_status)function(rt, (const kn_buffer *const *)ports, params);
+    const int status = function(rt, (const kn_buffer *const *)ports, params);
+    if (status == KN_RT_LARGE)
+        return CALL_LARGE;
     if (status == KN_ERROR_BOUNDS && !m->options.check_access)
-        return false;
+        return CALL_INTERPRET;
     if (status != KN_OK)
-        tell_errors(cx, status, kn_rt_last_error());
-    return true;
+        tell_errors(cx, (kn_status)status, kn_rt_last_error());
+    return CALL_DONE;
 }

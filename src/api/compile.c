@@ -148,6 +148,7 @@ Plan *compile_plan(kn_pipeline *p, const kn_options *options, const Targets *tar
 Program *compile_program(Plan *plan, const kn_options *options, const Targets *targets, const char *until)
 {
     const LowerOptions lowering = { .passes       = targets->at[0].passes,
+                                    .device       = targets->at[0].device,
                                     .strict_float = options->strict_float,
                                     .vector_bits  = vector_bits(targets),
                                     .until        = until };
@@ -234,24 +235,38 @@ static bool device_backend(const Program *program, const Targets *targets, EmitK
     return *codegen != NULL;
 }
 
+/* The kernels of a program, for buffers of up to 2^31 elements or for all. */
+static bool emit_device(const Codegen *device, const Program *program, CodegenOptions with, bool large, Emitted *text,
+                        Emitted *error)
+{
+    with.large_buffers = large;
+    return device->emit(program, &with, device_format(with.targets[0].device), text, error);
+}
+
 /* A program with kernels is emitted twice: for the device, and then for the host with that text in it. Nothing bails
  * out while the text is held. */
 bool compile_emit(const Codegen *codegen, const Program *program, const kn_options *options, const Targets *targets,
-                  EmitKind kind, Emitted *out)
+                  EmitKind kind, bool large, Emitted *out)
 {
     CodegenOptions with  = codegen_options(options, targets);
-    Emitted        error = { 0 }, text = { 0 };
-    const Codegen *device, *failed     = NULL;
+    Emitted        error = { 0 }, text = { 0 }, large_text = { 0 };
+    const Codegen *device, *failed = NULL;
     if (!device_backend(program, targets, kind, &device))
         return false;
     spend_backend(program, targets);
-    if (device && !device->emit(program, &with, device_format(targets->at[0].device), &text, &error))
+    if (device && !emit_device(device, program, with, false, &text, &error))
+        failed = device;
+    if (device && !failed && large && with.targets[0].device == DEVICE_CUDA &&
+        !emit_device(device, program, with, true, &large_text, &error))
         failed = device;
     with.device_code = text.bytes;
+    with.large_code  = large_text.bytes;
     if (!failed && !codegen->emit(program, &with, kind, out, &error))
         failed = codegen;
-    if (device)
+    if (device) {
         device->release(&text);
+        device->release(&large_text);
+    }
     if (failed)
         backend_error(program->cx, failed, "the backend could not compile this", &error);
     return !failed;
@@ -322,14 +337,15 @@ static bool object_make(kn_module *m, const Program *program, const Targets *tar
     const bool cache = m->options.cache && *m->options.cache;
     Bytes      key   = { 0 };
     if (cache) {
-        const CodegenOptions with = codegen_options(&m->options, targets);
-        key                       = program_key(arena, program, &with, c->codegen);
-        c->from_cache = cache_find(arena, m->options.cache, key, &c->object) && compiled_loads(program->cx, c);
-        *object       = c->object;
+        CodegenOptions with = codegen_options(&m->options, targets);
+        with.large_buffers  = c->large;
+        key                 = program_key(arena, program, &with, c->codegen);
+        c->from_cache       = cache_find(arena, m->options.cache, key, &c->object) && compiled_loads(program->cx, c);
+        *object             = c->object;
     }
     if (c->from_cache)
         return true;
-    if (!compile_emit(c->codegen, program, &m->options, targets, EMIT_OBJECT, held))
+    if (!compile_emit(c->codegen, program, &m->options, targets, EMIT_OBJECT, c->large, held))
         return false;
     *object = (Bytes){ held->bytes, held->size };
     if (cache)
@@ -337,12 +353,13 @@ static bool object_make(kn_module *m, const Program *program, const Targets *tar
     return true;
 }
 
-void compile_module(kn_module *m, const Codegen *codegen, Emitted *held)
+void compile_module(kn_module *m, const Codegen *codegen, bool large, Emitted *held)
 {
     kn_pipeline *p = m->pipeline;
     Compiled    *c = ARENA_NEW(&p->arena, Compiled);
     Targets      targets;
     c->codegen     = codegen;
+    c->large       = large;
     c->on_free.run = unload;
     m->compiled    = c;
     pipeline_on_free(p, &c->on_free);

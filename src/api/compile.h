@@ -32,9 +32,10 @@ Program *compile_loops(Plan *plan, const kn_options *options, const Targets *tar
 bool compile_host_half(kn_pipeline *p, const kn_options *options, const Targets *targets, Arena *arena,
                        Program *program);
 
-/* The backend's answer, until it is released; a diagnostic if it has none. */
+/* The backend's answer, until it is released; a diagnostic if it has none. With `large`: where indices of kernels have
+ * 32 bits, a second form of them is part of it, for larger buffers. */
 bool compile_emit(const Codegen *codegen, const Program *program, const kn_options *options, const Targets *targets,
-                  EmitKind kind, Emitted *out);
+                  EmitKind kind, bool large, Emitted *out);
 
 /* The backend's reason as a diagnostic; releases it. */
 void backend_error(kn_context *cx, const Codegen *codegen, const char *what, Emitted *error);
@@ -58,12 +59,16 @@ struct Compiled {
     const char      **externs;      /* interned */
     Extern           *bound;        /* what they were when it was loaded */
     bool              has_kernels;
+    bool              large; /* its kernels have the form for large buffers, too */
     bool              from_cache;
     Checked           checked;
 };
 
-/* Fills m->compiled; a diagnostic if it cannot. What `object` holds at the end is to be released by the caller. */
-void compile_module(kn_module *m, const Codegen *codegen, Emitted *object);
+/* Fills m->compiled; a diagnostic if it cannot. What `object` holds at the end is to be released by the caller. With
+ * `large`, its kernels take buffers of any size. */
+void compile_module(kn_module *m, const Codegen *codegen, bool large, Emitted *object);
+/* Compiles it once more, after a call has shown that its buffers are large. */
+kn_status module_enlarge(kn_module *m);
 /* Unloads it, if it is loaded. */
 void compiled_unload(Compiled *c);
 /* Can c->object be loaded? It stays so if it calls no C functions. Says nothing. */

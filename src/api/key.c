@@ -209,6 +209,7 @@ static void put_options(Key *k, const CodegenOptions *o, const Codegen *codegen)
     put(k, o->check_access);
     put(k, o->profile);
     put(k, o->fast);
+    put(k, o->large_buffers);
     put_targets(k, o->targets, o->target_count);
     put_targets(k, o->host_targets, o->host_target_count);
 }

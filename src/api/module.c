@@ -70,7 +70,7 @@ static void compile(void *arg)
     kn_module *m = ARENA_NEW(&p->arena, kn_module);
     *m           = (kn_module){ .pipeline = p, .options = options };
     if (!options.interpret && (call->codegen = backend_load(p->cx, backend_loading())))
-        compile_module(m, call->codegen, &call->object);
+        compile_module(m, call->codegen, false, &call->object);
     if (!p->cx->error_count)
         call->module = m;
 }
@@ -85,6 +85,28 @@ kn_module *kn_compile(kn_pipeline *p, const kn_options *options)
     if (call.object.bytes)
         call.codegen->release(&call.object);
     return done ? call.module : NULL;
+}
+
+static void enlarge(void *arg)
+{
+    Compile *call = arg;
+    compile_module(call->module, call->codegen, true, &call->object);
+}
+
+kn_status module_enlarge(kn_module *m)
+{
+    kn_context *cx     = m->pipeline->cx;
+    Compiled   *before = m->compiled;
+    Compile     call   = { .module = m, .codegen = before->codegen };
+    context_begin(cx);
+    context_call(cx, enlarge, &call);
+    if (call.object.bytes)
+        call.codegen->release(&call.object);
+    if (cx->status)
+        m->compiled = before;
+    else
+        compiled_unload(before);
+    return cx->status;
 }
 
 bool kn_from_cache(const kn_module *m)

@@ -14,6 +14,7 @@ typedef struct Call {
     int           count;
     kn_region    *regions; /* kn_bounds: the answer */
     int           region_count;
+    bool          large; /* kn_run: the module has to be compiled for larger buffers */
     void (*work)(void *arg);
     size_t stack;
 } Call;
@@ -98,8 +99,10 @@ static void run(void *arg)
     const Purpose   purpose  = compiled && compiled->has_kernels ? FOR_KERNELS : FOR_RUN;
     if (!arguments_bind(call->p, purpose, call->args, call->count, &a))
         return;
-    const bool possible = compiled && call_possible(call->p, &a);
-    if (possible && call_compiled(call->m, &a))
+    const bool       possible = compiled && call_possible(call->p, &a);
+    const CallResult result   = possible ? call_compiled(call->m, &a) : CALL_INTERPRET;
+    call->large               = result == CALL_LARGE;
+    if (result != CALL_INTERPRET)
         return;
     if (compiled)
         warn_interpreted(call->p, possible);
@@ -119,7 +122,11 @@ bool kn_interpreted(const kn_module *m)
 
 kn_status kn_run(kn_module *m, const kn_arg *args, int count)
 {
-    return run_call(m, run, STACK_CALL, &(Call){ .args = args, .count = count });
+    Call      call   = { .args = args, .count = count };
+    kn_status status = run_call(m, run, STACK_CALL, &call);
+    if (call.large && !status)
+        status = module_enlarge(m);
+    return call.large && !status ? run_call(m, run, STACK_CALL, &call) : status;
 }
 
 /* A box of the language's i32 coordinates; an empty one has extent 0. */

@@ -70,7 +70,7 @@ static void show_emitted(ShowCall *call, const Program *program, const kn_option
     if (!backend)
         diag_status(cx, KN_ERROR_ARGUMENT, "this version makes no kernels for the target %s", targets->at[0].name);
     call->codegen = backend ? backend_load(cx, backend) : NULL;
-    if (!call->codegen || !compile_emit(call->codegen, program, options, targets, kind, &call->emitted))
+    if (!call->codegen || !compile_emit(call->codegen, program, options, targets, kind, false, &call->emitted))
         return;
     call->text         = arena_strndup(&cx->call, call->emitted.bytes, call->emitted.size);
     const char *report = kind == EMIT_PTX ? ptxas_report(&cx->call, call->text) : NULL;

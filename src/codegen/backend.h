@@ -51,6 +51,9 @@ typedef struct CodegenOptions {
     /* Of a program with kernels: what was emitted for the device of targets[0], ended by NUL, to be part of the
      * object. */
     const char *device_code;
+    /* The same, emitted with large_buffers; NULL: the object has no kernels for them. */
+    const char *large_code;
+    bool        large_buffers; /* of what is emitted for a device: indices of kernels have 64 bits */
     /* Of a program with another for the host alone: the targets of that one. */
     const Target *host_targets;
     int           host_target_count;

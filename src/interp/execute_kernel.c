@@ -331,9 +331,9 @@ void make_kernel(Executor *ex, ExecStep *step, const Stmt *s)
     ex->shared_bytes = 0;
     make_nest_body(ex, step, nest, k->grid, k->block);
     ex->kernel = NULL;
-    if (ex->shared_bytes > GPU_SHARED_BYTES)
+    if (ex->shared_bytes > CUDA_SHARED_BYTES)
         executor_mistake(ex, "the kernel `%s` has %lld bytes of shared memory, but a device has %d", s->kernel.name,
-                         (long long)ex->shared_bytes, GPU_SHARED_BYTES);
+                         (long long)ex->shared_bytes, CUDA_SHARED_BYTES);
 }
 
 static void check_lanes(Executor *ex, const Stmt *loop, int axis)
@@ -384,7 +384,7 @@ void make_kernel_alloc(Executor *ex, ExecStep *step, const Stmt *s)
 {
     const Buffer *b = s->alloc.buffer;
     int64_t       count;
-    if (!expr_is_int(s->alloc.count, &count) || count <= 0 || count > GPU_SHARED_BYTES)
+    if (!expr_is_int(s->alloc.count, &count) || count <= 0 || count > CUDA_SHARED_BYTES)
         executor_mistake(ex, "`%s` is allocated in a kernel, but not with a small constant number of elements",
                          b->name);
     if (ex->place == PLACE_BLOCK)

@@ -102,6 +102,23 @@ static const char *unique_name(const Program *p, const char *name)
     return name;
 }
 
+/* Shared memory in the order of the text. */
+static void add_shared(void *user, const Stmt *st)
+{
+    Search       *s    = user;
+    Kernel       *k    = s->kernel;
+    const Buffer *home = st->kind == STMT_ALLOC ? shared_home(st->alloc.buffer) : NULL;
+    bool          add  = home && home->memory == MEMORY_SHARED;
+    for (size_t i = 0; i < k->shared.count; i++)
+        add = add && k->shared.at[i].home != home;
+    if (add) {
+        const int64_t bytes = shared_bytes(k->block, home);
+        vec_push(s->p->arena, &k->shared, ((KernelShared){ home, k->shared_bytes, bytes }));
+        k->shared_bytes += (bytes + SHARED_ALIGNMENT - 1) / SHARED_ALIGNMENT * SHARED_ALIGNMENT;
+    }
+    stmt_children(st, NULL, add_shared, s);
+}
+
 /* The extents of block loops are the host's: the kernel does not take what stands only there. */
 static void find_kernel(Search *s, const Stmt *st)
 {
@@ -113,8 +130,10 @@ static void find_kernel(Search *s, const Stmt *st)
     map_init(&s->seen, s->p->arena);
     map_init(&s->own, s->p->arena);
     find_own(s, st->kernel.body);
-    if (k->block)
+    if (k->block) {
         find_in_kernel(s, k->block);
+        add_shared(s, k->block);
+    }
     for (size_t i = 0; i < s->p->kernels.count && !k->same; i++)
         if (!s->p->kernels.at[i]->same && kernel_same(s->p, &s->lets, s->p->kernels.at[i], k))
             k->same = s->p->kernels.at[i];

@@ -6,16 +6,31 @@
 
 #include "base/map.h"
 #include "ir/stmt.h"
+#include "ir/target.h"
 
 enum { GPU_AXES = 3, GPU_WARP = 32 };
 /* What every device has that is worth a kernel: threads of a block, of them along z, and bytes of shared memory. */
 enum { GPU_MOST_THREADS = 1024, GPU_MOST_THREADS_Z = 64, GPU_SHARED_BYTES = 48 << 10 };
+/* What a block may ask for where its kernels are for CUDA: devices of compute capability 9.0 and 10.0 have it, others
+ * less, which is told when a kernel is launched. */
+enum { CUDA_SHARED_BYTES = 227 << 10, SHARED_ALIGNMENT = 16 /* the widest access */ };
+
+static inline int gpu_shared_bytes(DeviceKind device)
+{
+    return device == DEVICE_CUDA ? CUDA_SHARED_BYTES : GPU_SHARED_BYTES;
+}
 
 /* A port, or scratch of the host, that the kernel touches. */
 typedef struct KernelBuffer {
     const Buffer *buffer;
     bool          reads, writes;
 } KernelBuffer;
+
+/* Shared memory of a block, which buffers may have in turns. */
+typedef struct KernelShared {
+    const Buffer *home;
+    int64_t       offset, bytes;
+} KernelShared;
 
 /* The arguments, in order: the buffers, then the values. */
 struct Kernel {
@@ -25,7 +40,9 @@ struct Kernel {
     const Stmt *block;          /* what stands in them */
     VEC(KernelBuffer) buffers;
     VEC(const Expr *) values; /* EX_VAR, EX_PARAM: what the host knows and the kernel uses, each once */
-    const Kernel *same;       /* an earlier one, whose code does what this one does; NULL: it has code of its own */
+    VEC(KernelShared) shared; /* one after the other */
+    int64_t       shared_bytes;
+    const Kernel *same; /* an earlier one, whose code does what this one does; NULL: it has code of its own */
 };
 
 /* The kernel that has the code. */

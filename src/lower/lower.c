@@ -63,6 +63,7 @@ Program *lower(Plan *plan, const LowerOptions *options)
                     .plan        = plan,
                     .program     = p,
                     .gpu         = options->passes == PASSES_GPU,
+                    .device      = options->device,
                     .vector_bits = options->vector_bits ? options->vector_bits : 256 };
     *p          = (Program){ .cx           = plan->cx,
                              .arena        = plan->arena,

@@ -19,6 +19,7 @@ typedef struct Lower {
     struct FunctionSpan **function_spans; /* bounds/span_rules.c: per function id */
     int                   vector_bits;    /* of the target: decides lanes of copies */
     bool                  gpu;            /* the target has a device */
+    DeviceKind            device;         /* its kind; NONE: what every device takes */
 } Lower;
 
 /* One pass: takes the body of the program, gives the next. */
@@ -36,6 +37,7 @@ extern const LowerPassList lower_pass_lists[PASS_LIST_COUNT]; /* a target names 
 
 typedef struct LowerOptions {
     PassListId  passes;
+    DeviceKind  device; /* NONE, with passes for GPUs: kernels for any */
     bool        strict_float;
     int         vector_bits; /* 0: 256 */
     const char *until;       /* stop after this pass; NULL: all of them */

@@ -447,4 +447,6 @@ void kn_rt_device_forget(const kn_rt_kernels *kernels)
         module_unload(d, m);
     }
     pthread_mutex_unlock(&device_registry);
+    if (kernels && kernels->large)
+        kn_rt_device_forget(kernels->large);
 }

@@ -30,21 +30,31 @@ typedef struct kn_rt_kernel {
     const char    *name;
     int32_t        threads[3]; /* of a block: x, y, z */
     int32_t        buffer_count, value_count;
-    const uint8_t *access;     /* of each buffer: KN_RT_READ, KN_RT_WRITE */
-    const uint8_t *value_size; /* of each value: 1, 2, 4 or 8 bytes */
+    const uint8_t *access;       /* of each buffer: KN_RT_READ, KN_RT_WRITE */
+    const uint8_t *value_size;   /* of each value: 1, 2, 4 or 8 bytes */
+    int32_t        shared_bytes; /* of a block, that the launch asks for; 0: the text declares all that there is */
 } kn_rt_kernel;
 
 /* The kernels of one program: a constant in the object. Its address tells modules apart as long as the code is
  * loaded; kn_rt_device_forget() ends that. Of code that was unloaded without it, and whose address others have now, the
  * id tells them apart. */
-typedef struct kn_rt_kernels {
+typedef struct kn_rt_kernels kn_rt_kernels;
+struct kn_rt_kernels {
     int32_t             kind; /* KN_RT_CUDA: text is PTX; KN_RT_OPENCL: OpenCL C */
     int32_t             count;
     const char         *text;    /* ended by NUL */
     const char         *options; /* for the device's compiler; NULL: none */
     const kn_rt_kernel *kernels;
     uint64_t            id; /* follows from the text */
-} kn_rt_kernels;
+    /* A launch with a buffer of more elements, from the first to the last, takes the kernel of `large`: the same
+     * kernels with wider indices, loaded when they are first needed. 0: any number. */
+    int64_t              most_elements;
+    const kn_rt_kernels *large; /* NULL: such a launch is refused with KN_RT_LARGE */
+};
+
+/* A status of kn_rt_launch, and so of compiled code: kernels for large buffers are needed, which the code does not
+ * have. No error is told: who has compiled it compiles it again. Objects of kn_build have them. */
+enum { KN_RT_LARGE = 1000 };
 
 /* The device's side of one call. */
 typedef struct kn_rt_call kn_rt_call;
@@ -79,7 +89,8 @@ KN_API int kn_rt_host_need(kn_rt_call *call, kn_buffer *b, int32_t access);
 
 /* Starts kernels->kernels[kernel] for grid[0] x grid[1] x grid[2] blocks, after what was started before; no block where
  * one of them is not positive. args: the address of a kn_buffer for each buffer, then the bits of each value, the first
- * byte of the value first. The device's copies are made current, and newer where the kernel writes. */
+ * byte of the value first. The device's copies are made current, and newer where the kernel writes. KN_RT_LARGE: there
+ * are no kernels for buffers of this size. */
 KN_API int kn_rt_launch(kn_rt_call *call, int32_t kernel, const int32_t *grid, const uint64_t *args);
 
 /* The code with these kernels is about to be unloaded. */

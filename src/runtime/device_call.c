@@ -25,11 +25,12 @@ enum {
 struct kn_rt_call {
     kn_rt               *rt;
     const kn_rt_program *program;
-    const kn_rt_kernels *kernels;
+    const kn_rt_kernels *given; /* the kernels of the program */
     kn_device           *device;
-    void                *module;
     kn_buffer           *used; /* the ports */
     pthread_mutex_t      lock; /* of what follows, and of buffers' flags: kernels may be launched in parallel loops */
+    const kn_rt_kernels *kernels; /* those of the launches that wait: the ones given, or those for large buffers */
+    void                *module;  /* which has them */
     DeviceBlock         *blocks, *spare; /* made for this call: in use, and freed */
     uint64_t            *words;          /* of the launches that wait, see DeviceBatch */
     size_t               word_count, word_room;
@@ -179,6 +180,7 @@ int kn_rt_device_enter(kn_rt *rt, const kn_rt_program *program, const kn_rt_kern
     memset(c, 0, offsetof(kn_rt_call, first_words));
     c->rt        = rt;
     c->program   = program;
+    c->given     = kernels;
     c->kernels   = kernels;
     c->device    = d;
     c->module    = module;
@@ -284,9 +286,9 @@ static int call_attach(kn_rt_call *call, kn_buffer *b, bool *was_used)
 /* More elements than an extent can say are two dimensions, of which the inner one is full. */
 static kn_buffer scratch_of(int32_t type, int64_t count)
 {
-    const int64_t row = (int64_t)1 << 30;
+    const int64_t row = (int64_t)1 << 20;
     kn_buffer     b   = { .type = (kn_type)type, .rank = 1, .dim = { { 0, (int32_t)count, 1 } } };
-    if (count > row) {
+    if (count > INT32_MAX) {
         b.rank          = 2;
         b.dim[0].extent = (int32_t)row;
         b.dim[1]        = (kn_dim){ 0, (int32_t)((count + row - 1) / row), row };
@@ -385,7 +387,7 @@ static uint64_t first_index(const kn_device *d, const kn_buffer *b)
     return (uint64_t)(-kn_rt_device_begin(low) / kn_rt_type_size((int)b->type));
 }
 
-/* Grids have limits of their own, which a driver's message does not name. */
+/* Grids and blocks have limits of their own, which a driver's message does not name. */
 static int check_grid(kn_rt_call *call, const kn_rt_kernel *kernel, const int32_t *grid)
 {
     const kn_device_info *info = &call->device->info;
@@ -403,14 +405,49 @@ static int check_grid(kn_rt_call *call, const kn_rt_kernel *kernel, const int32_
                            "%s: kernel `%s` has blocks of %lld threads, and %s device %d (%s) takes at most %d",
                            call->program->name, kernel->name, (long long)threads, call->device->ops->name, info->index,
                            info->name, (int)info->most_threads);
+    if (kernel->shared_bytes > 0 && (uint64_t)kernel->shared_bytes > info->block_memory)
+        return kn_rt_error(call->rt, KN_ERROR_LIMIT,
+                           "%s: a block of kernel `%s` has %d bytes of shared memory, and %s device %d (%s) has %llu; "
+                           "the schedule needs smaller tiles",
+                           call->program->name, kernel->name, (int)kernel->shared_bytes, call->device->ops->name,
+                           info->index, info->name, (unsigned long long)info->block_memory);
     return KN_OK;
+}
+
+/* Whether the indices of a buffer are beyond those of the kernels given. */
+static bool is_large(const kn_rt_call *call, const kn_buffer *b)
+{
+    int64_t low, high;
+    return call->given->most_elements > 0 && kn_rt_device_range(b, &low, &high) &&
+           (high - low) / kn_rt_type_size((int)b->type) > call->given->most_elements;
+}
+
+/* The kernels for a launch with these buffers. Those for large ones are loaded when they are first needed. A batch has
+ * kernels of one module. */
+static int choose_kernels(kn_rt_call *call, const kn_rt_kernel *kernel, const uint64_t *args)
+{
+    const kn_rt_kernels *kernels = call->given;
+    for (int i = 0; i < kernel->buffer_count && kernels == call->given; i++)
+        if (is_large(call, (const kn_buffer *)(uintptr_t)args[i]))
+            kernels = call->given->large;
+    if (kernels == call->kernels)
+        return KN_OK;
+    void *module = NULL;
+    int   status = kernels ? start_batch(call) : KN_RT_LARGE;
+    if (!status)
+        status = kn_rt_device_module(call->rt, call->program->name, call->device, kernels, &module);
+    if (!status) {
+        call->kernels = kernels;
+        call->module  = module;
+    }
+    return status;
 }
 
 /* Adds a launch to those that wait; the lock is held. */
 static int add_launch(kn_rt_call *call, int32_t index, const int32_t *grid, const uint64_t *args)
 {
-    const kn_rt_kernel *kernel = &call->kernels->kernels[index];
-    int                 status = KN_OK;
+    const kn_rt_kernel *kernel = &call->given->kernels[index];
+    int                 status = choose_kernels(call, kernel, args);
     for (int i = 0; i < kernel->buffer_count && !status; i++)
         status = device_need(call, (kn_buffer *)(uintptr_t)args[i]);
     if (!status && call->launch_count == BATCH_LAUNCHES)
@@ -440,7 +477,7 @@ int kn_rt_launch(kn_rt_call *call, int32_t index, const int32_t *grid, const uin
 {
     if (grid[0] <= 0 || grid[1] <= 0 || grid[2] <= 0)
         return KN_OK;
-    int status = check_grid(call, &call->kernels->kernels[index], grid);
+    int status = check_grid(call, &call->given->kernels[index], grid);
     if (status)
         return status;
     pthread_mutex_lock(&call->lock);

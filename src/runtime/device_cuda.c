@@ -146,7 +146,9 @@ static void cu_describe(CuDevice *d, kn_device_info *info)
     info->multiprocessors = cu_attribute(d->device, CU_MULTIPROCESSORS);
     info->most_threads    = cu_attribute(d->device, CU_MOST_THREADS);
     info->memory          = bytes;
-    info->block_memory    = (uint64_t)cu_attribute(d->device, CU_BLOCK_MEMORY);
+    d->block_memory       = cu_attribute(d->device, CU_MOST_BLOCK_MEMORY);
+    d->block_memory       = d->block_memory > 0 ? d->block_memory : cu_attribute(d->device, CU_BLOCK_MEMORY);
+    info->block_memory    = (uint64_t)d->block_memory;
     for (int i = 0; i < 3; i++)
         info->most_blocks[i] = cu_attribute(d->device, CU_MOST_BLOCKS + i);
 }

@@ -17,11 +17,13 @@ enum {
     CU_MOST_THREADS       = 1,
     CU_MOST_BLOCKS        = 5, /* x, y, z */
     CU_BLOCK_MEMORY       = 8,
+    CU_MOST_BLOCK_MEMORY  = 97, /* where a function asks for it */
     CU_MOST_PITCH         = 11,
     CU_MULTIPROCESSORS    = 16,
     CU_MAJOR              = 75,
     CU_MINOR              = 76,
     CU_FUNCTION_SHARED    = 1,
+    CU_FUNCTION_ASKED     = 8, /* shared memory that a launch may ask for */
     CU_FUNCTION_LOCAL     = 3,
     CU_FUNCTION_REGISTERS = 4,
     CU_JIT_ERROR_LOG      = 5,
@@ -84,6 +86,7 @@ typedef struct CuNode {
     F(cuEventRecord, "cuEventRecord", (CuObject event, CuObject stream))                                               \
     F(cuEventElapsedTime, "cuEventElapsedTime", (float *milliseconds, CuObject from, CuObject to))                     \
     F(cuMemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2", (CuAddress to, CuAddress from, size_t bytes, CuObject stream))        \
+    F(cuFuncSetAttribute, "cuFuncSetAttribute", (CuObject function, int what, int value))                              \
     F(cuFuncGetAttribute, "cuFuncGetAttribute", (int *value, int what, CuObject function))                             \
     F(cuOccupancyMaxActiveBlocksPerMultiprocessor, "cuOccupancyMaxActiveBlocksPerMultiprocessor",                      \
       (int *blocks, CuObject function, int threads, size_t shared))                                                    \
@@ -117,7 +120,7 @@ typedef struct CuFunctions {
 
 typedef struct CuDevice {
     int               device;
-    int               major, minor, most_pitch;
+    int               major, minor, most_pitch, block_memory;
     CuObject          context, own_stream;
     _Atomic(CuObject) stream;
 } CuDevice;

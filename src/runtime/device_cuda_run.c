@@ -72,11 +72,21 @@ void kn_rt_cu_unload(void *state, void *module)
     free(m);
 }
 
+/* Where a block has more shared memory than every device has, the function is told. A launch of one that has more than
+ * this device has is refused before (device_call.c). */
+static int find_function(const CuDevice *d, CuObject module, const kn_rt_kernel *kernel, CuObject *function)
+{
+    const int code = kn_rt_cu.cuModuleGetFunction(function, module, kernel->name);
+    if (code != CU_OK || kernel->shared_bytes <= 0 || kernel->shared_bytes > d->block_memory)
+        return code;
+    return kn_rt_cu.cuFuncSetAttribute(*function, CU_FUNCTION_ASKED, kernel->shared_bytes);
+}
+
 static int load_module(CuDevice *d, const kn_rt_kernels *kernels, CuModule *m, DeviceError *error)
 {
     int status = load_text(d, kernels->text, &m->module, error);
     for (int i = 0; i < kernels->count && !status; i++) {
-        const int code = kn_rt_cu.cuModuleGetFunction(&m->functions[i], m->module, kernels->kernels[i].name);
+        const int code = find_function(d, m->module, &kernels->kernels[i], &m->functions[i]);
         if (code == CU_OK)
             continue;
         char what[200];
@@ -123,7 +133,8 @@ static int cu_launch(const CuModule *m, const kn_rt_kernel *kernel, const uint64
     cu_arguments(kernel, words, arguments);
     return kn_rt_cu.cuLaunchKernel(m->functions[words[LAUNCH_KERNEL]], (unsigned)grid[0], (unsigned)grid[1],
                                    (unsigned)grid[2], (unsigned)kernel->threads[0], (unsigned)kernel->threads[1],
-                                   (unsigned)kernel->threads[2], 0, stream, arguments, NULL);
+                                   (unsigned)kernel->threads[2], (unsigned)kernel->shared_bytes, stream, arguments,
+                                   NULL);
 }
 
 /* One after the other; with events, n + 1 of them around the n launches. */
@@ -194,7 +205,9 @@ static CuObject cu_build_graph(const DeviceBatch *batch)
     for (int i = 0; i < batch->count && code == CU_OK; i++) {
         const kn_rt_kernel *kernel = &batch->kernels->kernels[words[LAUNCH_KERNEL]];
         void               *arguments[KN_RT_MOST_ARGUMENTS];
-        CuNode              node = { .function = m->functions[words[LAUNCH_KERNEL]], .arguments = arguments };
+        CuNode              node = { .function  = m->functions[words[LAUNCH_KERNEL]],
+                                     .shared    = (unsigned)kernel->shared_bytes,
+                                     .arguments = arguments };
         CuObject            made = NULL;
         for (int a = 0; a < 3; a++) {
             node.grid[a]    = (unsigned)words[LAUNCH_GRID + a];
@@ -285,7 +298,9 @@ void kn_rt_cu_kernel_info(void *state, void *module, const kn_rt_kernel *kernel,
         (void)kn_rt_cu.cuFuncGetAttribute(&profile->spilled_bytes, CU_FUNCTION_LOCAL, function);
         (void)kn_rt_cu.cuFuncGetAttribute(&profile->registers, CU_FUNCTION_REGISTERS, function);
         (void)kn_rt_cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(
-            &profile->resident_blocks, function, kernel->threads[0] * kernel->threads[1] * kernel->threads[2], 0);
+            &profile->resident_blocks, function, kernel->threads[0] * kernel->threads[1] * kernel->threads[2],
+            (size_t)kernel->shared_bytes);
+        profile->shared_bytes += kernel->shared_bytes;
     }
     kn_rt_cu_leave(pushed);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* kn_check against kn_compile: schedules and programs that both refuse, in the same words, and some that both take. The
- * plan's own refusals are all in unit/test_plan.c, which asks kn_check about each. */
+ * plan's own refusals are all in unit/test_plan_refused.c, which asks kn_check about each. */
 #include "api.h"
 
 #define BLUR                                                                                                           \

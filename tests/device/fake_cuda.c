@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum { OK = 0, BAD_VALUE = 1, NO_MEMORY = 2, BAD_DEVICE = 101, BAD_PTX = 218, NOT_FOUND = 500, BAD_ADDRESS = 700 };
-enum { MOST_ARGUMENTS = 16 };
+enum { MOST_ARGUMENTS = 16, PLAIN_SHARED = 48 << 10, MOST_SHARED = 227 << 10 };
 static const size_t memory_size = (size_t)1 << 29;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -44,6 +44,7 @@ typedef struct Object {
     struct Object *context;          /* in which it was made */
     int            retained;         /* of a context: how often */
     char           name[16];         /* of a function */
+    int            asked;            /* of a function: shared memory that a launch may have */
     char          *text;             /* of a module */
     struct Object *functions, *next; /* of a module */
     Launch        *launches;         /* of a graph */
@@ -198,6 +199,7 @@ int cuDeviceGetAttribute(int *value, int what, int device)
     case 16: *value = 1; break;
     case 75: *value = 9; break;
     case 76: *value = 0; break;
+    case 97: *value = MOST_SHARED; break;
     default: mistake("attribute %d is not known", what);
     }
     return OK;
@@ -478,6 +480,16 @@ int cuModuleUnload(Object *module)
     return destroy(module, MODULE);
 }
 
+int cuFuncSetAttribute(Object *function, int what, int value);
+int cuFuncSetAttribute(Object *function, int what, int value)
+{
+    check(function, FUNCTION);
+    if (what != 8)
+        mistake("attribute %d of a function is not known", what);
+    function->asked = value;
+    return value < 0 || value > MOST_SHARED ? BAD_VALUE : sticky;
+}
+
 int cuFuncGetAttribute(int *value, int what, Object *function);
 int cuFuncGetAttribute(int *value, int what, Object *function)
 {
@@ -546,11 +558,14 @@ static int run(const Launch *l)
     return OK;
 }
 
-static Launch launch_of(Object *function, void **arguments, const unsigned grid[3], const unsigned threads[3])
+static Launch launch_of(Object *function, void **arguments, const unsigned grid[3], const unsigned threads[3],
+                        unsigned shared)
 {
     Launch    l     = { .function = function };
     const int count = function->name[0] == 'm' ? 12 : strcmp(function->name, "scale") ? 1 : 11;
     check(function, FUNCTION);
+    if (shared && (shared <= PLAIN_SHARED || (int)shared != function->asked))
+        mistake("a launch with %u bytes of shared memory, after %d were asked for", shared, function->asked);
     for (int i = 0; i < count; i++)
         memcpy(&l.arguments[i], arguments[i], 8);
     for (int i = 0; i < 3; i++)
@@ -563,10 +578,11 @@ int cuLaunchKernel(Object *function, unsigned grid_x, unsigned grid_y, unsigned 
 int cuLaunchKernel(Object *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned x, unsigned y,
                    unsigned z, unsigned shared, Object *stream, void **arguments, void **extra)
 {
-    const Launch l = launch_of(function, arguments, (unsigned[]){ grid_x, grid_y, grid_z }, (unsigned[]){ x, y, z });
+    const Launch l =
+        launch_of(function, arguments, (unsigned[]){ grid_x, grid_y, grid_z }, (unsigned[]){ x, y, z }, shared);
     check_stream(stream);
-    if (shared || extra || x * y * z > 1024)
-        mistake("a launch of %u threads, %u bytes", x * y * z, shared);
+    if (extra || x * y * z > 1024)
+        mistake("a launch of %u threads", x * y * z);
     return run(&l);
 }
 
@@ -590,10 +606,10 @@ int cuGraphAddKernelNode_v2(Object **node, Object *graph, Object *const *after, 
 int cuGraphAddKernelNode_v2(Object **node, Object *graph, Object *const *after, size_t count, const Node *n)
 {
     check(graph, GRAPH);
-    if (count != (graph->launch_count > 0) || (count && *after != graph) || n->shared || n->extra)
+    if (count != (graph->launch_count > 0) || (count && *after != graph) || n->extra)
         mistake("node %d of a graph", graph->launch_count);
     graph->launches = realloc(graph->launches, ((size_t)graph->launch_count + 1) * sizeof *graph->launches);
-    graph->launches[graph->launch_count++] = launch_of(n->function, n->arguments, n->grid, n->threads);
+    graph->launches[graph->launch_count++] = launch_of(n->function, n->arguments, n->grid, n->threads, n->shared);
     *node                                  = graph;
     return sticky;
 }

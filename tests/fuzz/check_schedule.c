@@ -411,7 +411,7 @@ static void run_compiled(void *arg)
     CompiledRun *c = arg;
     Arguments    a;
     if (arguments_bind(c->r->p, FOR_RUN, c->r->args, c->r->count, &a))
-        c->used = call_possible(c->r->p, &a) && call_compiled(c->r->m, &a);
+        c->used = call_possible(c->r->p, &a) && call_compiled(c->r->m, &a) == CALL_DONE;
 }
 
 /* One size. What the code refuses, and the interpreter has done, it was not used for. */

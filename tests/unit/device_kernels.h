@@ -79,8 +79,8 @@ static const uint8_t mix_access[]   = { KN_RT_READ, KN_RT_READ, KN_RT_WRITE };
 static const uint8_t mix_sizes[]    = { 8, 8, 8, 8, 8, 8, 4, 4, 4 };
 
 enum { SCALE, MIX };
-static const kn_rt_kernel both_kernels[] = { { "scale", { 16, 4, 1 }, 2, 9, scale_access, scale_sizes },
-                                             { "mix_them", { 32, 2, 2 }, 3, 9, mix_access, mix_sizes } };
-static const kn_rt_kernel stray_kernel[] = { { "stray", { 1, 1, 1 }, 1, 0, scale_access, NULL } };
+static const kn_rt_kernel both_kernels[] = { { "scale", { 16, 4, 1 }, 2, 9, scale_access, scale_sizes, 0 },
+                                             { "mix_them", { 32, 2, 2 }, 3, 9, mix_access, mix_sizes, 0 } };
+static const kn_rt_kernel stray_kernel[] = { { "stray", { 1, 1, 1 }, 1, 0, scale_access, NULL, 0 } };
 
 #endif

@@ -14,7 +14,7 @@
 
 static kn_device_kind kind = KN_DEVICE_OPENCL;
 
-static kn_rt_kernels kernels = { KN_RT_OPENCL, COUNT(both_kernels), opencl_text, NULL, both_kernels, 0 };
+static kn_rt_kernels kernels = { KN_RT_OPENCL, COUNT(both_kernels), opencl_text, NULL, both_kernels, 0, 0, NULL };
 
 /* ---- A driver that counts and fails ----------------------------------------------------- */
 

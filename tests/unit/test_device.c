@@ -235,17 +235,20 @@ static void test_mistakes(void)
     kn_device_close(d); /* the default stays */
     CHECK(!run(&in, &out), "%s", kn_rt_last_error());
 
-    const kn_rt_kernels bad = { kernels.kind, 1, "this is no program", NULL, both_kernels, 0 };
+    const kn_rt_kernels bad = { kernels.kind, 1, "this is no program", NULL, both_kernels, 0, 0, NULL };
     check_error(run_on(NULL, &program, &bad, &in, &out, false), KN_ERROR_DEVICE,
                 kind == KN_DEVICE_CUDA ? "compiling the kernels' PTX for compute capability" : "its compiler refuses");
     printf("%s\n", kn_rt_last_error());
     kn_rt_kernel lost[2]        = { both_kernels[0], both_kernels[1] };
     lost[1].name                = "lost";
-    const kn_rt_kernels without = { kernels.kind, 2, kernels.text, NULL, lost, 0 };
+    const kn_rt_kernels without = { kernels.kind, 2, kernels.text, NULL, lost, 0, 0, NULL };
     check_error(run_on(NULL, &program, &without, &in, &out, false), KN_ERROR_DEVICE, "kernel `lost`");
     lost[1]            = both_kernels[1];
     lost[1].threads[0] = 1 << 20;
     check_error(run_on(NULL, &program, &without, &in, &out, false), KN_ERROR_LIMIT, "threads");
+    lost[1]              = both_kernels[1];
+    lost[1].shared_bytes = 1 << 30;
+    check_error(run_on(NULL, &program, &without, &in, &out, false), KN_ERROR_LIMIT, "bytes of shared memory");
     kn_rt_device_forget(&without);
     kn_rt_kernels others = kernels; /* code that others take the place of */
     CHECK(!run_on(NULL, &program, &others, &in, &out, false), "%s", kn_rt_last_error());
@@ -352,6 +355,24 @@ static void test_repeated(void)
     for (int i = 0; i < 2; i++)
         kn_buffer_free_device(&in[i]);
     kn_buffer_free_device(&out);
+}
+
+/* Blocks with more shared memory than a text may declare; the third time as a graph. */
+static void test_asked(void)
+{
+    kn_rt_kernel  rows[] = { both_kernels[0], both_kernels[1] };
+    kn_rt_kernels asking = kernels;
+    kn_buffer     in = view(&shapes[1], in_store), out = view(&shapes[6], out_store);
+    asking.kernels = rows;
+    for (int i = 0; i < 2; i++)
+        rows[i].shared_bytes = 90 << 10;
+    for (int i = 0; i < 3 && kind == KN_DEVICE_CUDA; i++) {
+        fill(in_store, 1);
+        fill(out_store, 2);
+        CHECK(!run_on(NULL, &program, &asking, &in, &out, false) && right(&in, &out, out_store, 2, false), "%s",
+              kn_rt_last_error());
+    }
+    kn_rt_device_forget(&asking);
 }
 
 static void test_measured(void)
@@ -555,7 +576,7 @@ static void test_full(void)
 /* A kernel that writes nowhere ends CUDA in this process: said at once, and from then on. */
 static void test_stray(void)
 {
-    const kn_rt_kernels strays = { KN_RT_CUDA, 1, stray_text, NULL, stray_kernel, 0 };
+    const kn_rt_kernels strays = { KN_RT_CUDA, 1, stray_text, NULL, stray_kernel, 0, 0, NULL };
     const int32_t       grid[] = { 1, 1, 1 };
     kn_buffer           in = view(&shapes[0], in_store), out = view(&shapes[0], out_store), used[2];
     const kn_buffer    *given[] = { &in, &out };
@@ -585,7 +606,7 @@ int main(int count, char **words)
 {
     if (count > 1 && strcmp(words[1], "cuda") == 0) {
         kind    = KN_DEVICE_CUDA;
-        kernels = (kn_rt_kernels){ KN_RT_CUDA, COUNT(both_kernels), ptx_text, NULL, both_kernels, 0 };
+        kernels = (kn_rt_kernels){ KN_RT_CUDA, COUNT(both_kernels), ptx_text, NULL, both_kernels, 0, 0, NULL };
     }
     if (kn_device_count(kind) == 0) {
         printf("skipped: %s\n", kn_rt_last_error());
@@ -615,6 +636,7 @@ int main(int count, char **words)
     test_instances();
     test_repeated();
     test_two();
+    test_asked();
     test_measured();
     test_failures();
     test_threads();

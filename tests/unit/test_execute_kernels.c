@@ -505,10 +505,10 @@ static const KernelCase wrong[] = {
       { 0 }, "not with a small constant number" },
     { "too much shared memory",
       "kernel k threads 1 1 1:\n"
-      "  alloc i32 s[i64(12289)]:\n"
+      "  alloc i32 s[i64(58113)]:\n"
       "    gpu_thread t from 0 extent 1:\n"
       "      s[i64(t)] = t\n",
-      { 0 }, "49156 bytes of shared memory" },
+      { 0 }, "232452 bytes of shared memory" },
     { "shared memory in turns, written where another thread may still read",
       "kernel k threads 4 1 1:\n"
       "  alloc i32 s[i64(4)]:\n"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What is legal: tables of nests, each with the fault that is found, and of levels. The planner's messages are in
- * test_plan.c, what schedulers make of it in the schedule fuzzer; here the rules are asked directly. */
+ * test_plan_refused.c, what schedulers make of it in the schedule fuzzer; here the rules are asked directly. */
 #include "legal/levels.h"
 #include "legal/nest.h"
 #include "legal/window.h"

@@ -125,7 +125,19 @@ static const Case cases[] = {
       "U0[32x65]|i1[17x65]|U1[17x33]|i2[9x33]|U2[9x17]|i3[5x17]|U3[5x9]" },
     { HEAT, SHAPE_DIAMOND, { 16 }, "diamond|parallel for|omp simd" },
     { HEAT, SHAPE_AUTO, { 0 }, "diamond" },
-    { HEAT, SHAPE_SCALENE, { 16 }, "!scalene tiles do not fit" },
+    /* Trapezoids: 5 steps, base 32 + 2 * 4 wide, what it reads 2 more; an even number of steps loses one. */
+    { HEAT, SHAPE_SCALENE, { 5, 32 }, "scalene|A[2x42]|i_first = KN_MAX(1, (-5) * c0 + 32 * c1 + t - 4)|t < T_" },
+    { HEAT, SHAPE_RECTANGLE, { 6, 32 }, "rectangle|A[2x42]|t <= 5 * c0 + 4" },
+    { SCOP("int N, int T, float A[N], float B[N]", "for (int t = 0; t < T; t++) {"
+                                                   " for (int i = 1; i < N - 1; i++) B[i] = A[i-1] + A[i+1];"
+                                                   " for (int i = 1; i < N - 1; i++) A[i] = B[i]; }"),
+      SHAPE_SCALENE,
+      { 4, 32 },
+      "scalene|A[40]|B[38]" },
+    { SCOP("int N, int T, float A[N]", "for (int t = 0; t < T; t++) for (int i = 1; i < N - 1; i++) A[i] += A[i-1];"),
+      SHAPE_SCALENE,
+      { 4, 32 },
+      "!scalene tiles do not fit" },
     { THREE_STAGES, SHAPE_DIAMOND, { 16 }, "!diamond tiles do not fit" },
     { SCOP("int n, int A[n]", "for (int i = 0; i < n; i++) A[i * i] = 0;"),
       SHAPE_NONE,

@@ -9,19 +9,13 @@ namespace
 
 Var x("x"), y("y"), c("c"), xi("xi"), yi("yi"), xo("xo"), strip("strip"), task("task");
 
-/* The scan of f down and up its columns of `height`. For a GPU the way down reads f itself, so that nothing is copied
- * first: f is a buffer there, of which the CPU's schedule needs a strip in its cache. */
-Func scanned(const App &app, Func f, Expr height, Expr a, const std::string &name, RDom &down, RDom &up)
+/* The scan of f down and up its columns of `height`. The way down reads f itself, so that nothing is copied first. */
+Func scanned(Func f, Expr height, Expr a, const std::string &name, RDom &down, RDom &up)
 {
     Func s(name);
-    if (app.gpu) {
-        s(x, y, c)    = undef<float>();
-        s(x, 0, c)    = f(x, 0, c);
-        s(x, down, c) = (1.0f - a) * s(x, down - 1, c) + a * f(x, down, c);
-    } else {
-        s(x, y, c)    = f(x, y, c);
-        s(x, down, c) = (1.0f - a) * s(x, down - 1, c) + a * s(x, down, c);
-    }
+    s(x, y, c)               = undef<float>();
+    s(x, 0, c)               = f(x, 0, c);
+    s(x, down, c)            = (1.0f - a) * s(x, down - 1, c) + a * f(x, down, c);
     s(x, height - 1 - up, c) = (1.0f - a) * s(x, height - up, c) + a * s(x, height - 1 - up, c);
     return s;
 }
@@ -41,9 +35,10 @@ Func turned(App &app, Func s, const RDom &down, const RDom &up, const std::strin
             .reorder(xi, yi, y, x, strip, c);
         t.fuse(strip, c, task).parallel(task).vectorize(xi).unroll(yi);
         block.compute_at(t, y).reorder_storage(y, x, c).vectorize(y).unroll(x);
-        s.compute_at(t, task).vectorize(x, n).unroll(x);
-        s.update(0).reorder(x, down.x).vectorize(x, n).unroll(x);
-        s.update(1).reorder(x, up.x).vectorize(x, n).unroll(x);
+        s.compute_at(t, task);
+        s.update(0).vectorize(x, n).unroll(x);
+        s.update(1).reorder(x, down.x).vectorize(x, n).unroll(x);
+        s.update(2).reorder(x, up.x).vectorize(x, n).unroll(x);
     }
     if (app.gpu) {
         t.compute_root().tile(x, y, xo, strip, xi, yi, 32, 32).reorder(xi, yi, xo, strip, c);
@@ -67,8 +62,8 @@ Func iir_blur(App &app)
 
     RDom d1(1, in.height() - 1, "d1"), u1(1, in.height() - 1, "u1"), d2(1, in.width() - 1, "d2"),
         u2(1, in.width() - 1, "u2");
-    Func first  = scanned(app, in, in.height(), alpha, "first", d1, u1);
+    Func first  = scanned(in, in.height(), alpha, "first", d1, u1);
     Func across = turned(app, first, d1, u1, "across");
-    Func second = scanned(app, across, in.width(), alpha, "second", d2, u2);
+    Func second = scanned(across, in.width(), alpha, "second", d2, u2);
     return turned(app, second, d2, u2, "out");
 }

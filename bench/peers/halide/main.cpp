@@ -5,9 +5,10 @@
  * (Halide's auto-schedulers; what they find is compiled to a library that is kept, since a search takes up to minutes).
  * The ways of a variant: with and without AVX-512, vectors of 32 and 64 bytes; for mullapudi also the size of the
  * last-level cache: its default, that of the level 2 cache, and 512 KiB. Which way is fastest is measured once for an
- * app, its size and the number of threads, and kept beside the program in halide-kept/; "note" names it. compile_ms is
- * the time of that way alone, on one core, after Halide has compiled something else: for manual, from the definition of
- * the functions to code that can be called; for an auto-scheduler to an object file, and its search is part of it.
+ * app, its size and the number of threads, and kept beside the program in halide-kept-VERSION/; "note" names it.
+ * compile_ms is the time of that way alone, on one core, after Halide has compiled something else: for manual, from the
+ * definition of the functions to code that can be called; for an auto-scheduler to an object file, and its search is
+ * part of it.
  */
 #include "app.h"
 
@@ -68,7 +69,8 @@ std::string kept_folder()
     char self[4096] = "";
     if (readlink("/proc/self/exe", self, sizeof self - 1) < 0)
         peer_fail("cannot find the folder of this program");
-    const std::string path = self, folder = path.substr(0, path.rfind('/')) + "/halide-kept";
+    const std::string path   = self,
+                      folder = path.substr(0, path.rfind('/')) + "/halide-kept-" + std::to_string(HALIDE_VERSION_MAJOR);
     mkdir(folder.c_str(), 0777);
     return folder;
 }
@@ -82,37 +84,59 @@ std::string kept(const PeerCall &call)
     return name;
 }
 
-/* The auto-schedulers lie in a folder beside the library. */
+/* The auto-schedulers lie beside the library; Debian has them in a folder there. */
 void load_scheduler(const std::string &file)
 {
     Dl_info where;
     if (!dladdr(reinterpret_cast<void *>(&Halide::get_host_target), &where))
         peer_fail("cannot find the folder of libHalide");
-    const std::string path = where.dli_fname, plugin = path.substr(0, path.rfind('/')) + "/halide14/" + file;
-    if (access(plugin.c_str(), R_OK))
-        peer_fail("%s is not installed", plugin.c_str());
-    load_plugin(plugin);
+    const std::string path = where.dli_fname, folder = path.substr(0, path.rfind('/'));
+    for (const std::string &plugin : { folder + "/" + file, folder + "/halide14/" + file })
+        if (!access(plugin.c_str(), R_OK)) {
+            load_plugin(plugin);
+            return;
+        }
+    peer_fail("%s is not installed beside %s", file.c_str(), path.c_str());
+}
+
+/* Schedules by `scheduler` of the library `file`, which is told the cores and the last-level cache. beam: that of the
+ * search of Adams2019, "" for its default. */
+void schedule_by(Pipeline &pipeline, const std::string &scheduler, const std::string &file, const App &app,
+                 const std::string &beam)
+{
+    const int cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+    load_scheduler(file);
+#if HALIDE_VERSION_MAJOR >= 15
+    std::map<std::string, std::string> told = { { "parallelism", std::to_string(cores) } };
+    if (scheduler == "Mullapudi2016") {
+        told["last_level_cache_size"] = std::to_string(app.way->cache);
+        told["balance"]               = "40";
+    } else {
+        told["random_dropout_seed"] = "1";
+        if (!beam.empty())
+            told["beam_size"] = beam;
+    }
+    pipeline.apply_autoscheduler(app.way->target, { scheduler, told });
+#else
+    if (!beam.empty())
+        setenv("HL_BEAM_SIZE", beam.c_str(), 1);
+    setenv("HL_SEED", "1", 1);
+    pipeline.auto_schedule(scheduler, app.way->target, MachineParams(cores, static_cast<uint64_t>(app.way->cache), 40));
+#endif
 }
 
 void schedule(Pipeline &pipeline, const Known &k, const App &app)
 {
-    const int           cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
-    const MachineParams machine(cores, static_cast<uint64_t>(app.way->cache), 40);
     if (std::string(app.call->variant) == "mullapudi") {
-        load_scheduler("libautoschedule_mullapudi2016.so");
-        pipeline.auto_schedule("Mullapudi2016", app.way->target, machine);
+        schedule_by(pipeline, "Mullapudi2016", "libautoschedule_mullapudi2016.so", app, "");
         return;
     }
     std::istringstream reduced(k.adams);
     std::string        passes, beam;
-    if (reduced >> passes >> beam) {
+    if (reduced >> passes >> beam)
         setenv("HL_NUM_PASSES", passes.c_str(), 1);
-        setenv("HL_BEAM_SIZE", beam.c_str(), 1);
-    }
-    setenv("HL_SEED", "1", 1);
     setenv("HL_PERMIT_FAILED_UNROLL", "1", 1);
-    load_scheduler("libautoschedule_adams2019.so");
-    pipeline.auto_schedule("Adams2019", app.way->target, machine);
+    schedule_by(pipeline, "Adams2019", "libautoschedule_adams2019.so", app, beam);
 }
 
 void shell(const std::string &command)

@@ -248,4 +248,7 @@ void        c_predicated(CGen *g, const Stmt *s);
 const char *c_kernel_array(CGen *g, const Stmt *alloc); /* its name */
 bool        c_atomic_store(CGen *g, const Stmt *s);     /* false: nobody else reaches it, any store will do */
 
+/* ---- c_zeros.c ---- */
+const char *c_initial(const Stmt *alloc, int64_t count); /* what follows the array's declaration */
+
 #endif

@@ -292,7 +292,7 @@ const char *c_kernel_array(CGen *g, const Stmt *s)
     if (b->memory == MEMORY_SHARED)
         return shared_array(g, b, count);
     const char *name = c_fresh(g, &g->f->used, c_identifier(g, b->name));
-    c_line(g, "%s %s[%lld];", c_memory_type(b->type), name, (long long)count);
+    c_line(g, "%s %s[%lld]%s;", c_memory_type(b->type), name, (long long)count, c_initial(s, count));
     return name;
 }
 

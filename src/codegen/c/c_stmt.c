@@ -274,17 +274,18 @@ static void prefetch(CGen *g, const Stmt *s)
 /* ---- Allocations ---- */
 
 /* Scratch of constant size as an array; false if it belongs on the heap. */
-static bool stack_array(CGen *g, const Buffer *b, const Expr *count, const char *name)
+static bool stack_array(CGen *g, const Stmt *s, const char *name)
 {
+    const Buffer *b = s->alloc.buffer;
     int64_t       n;
     const int64_t size = (int64_t)kn_type_size(b->type);
     const int64_t most = b->memory == MEMORY_AUTO ? MOST_AUTO_STACK : MOST_STACK;
-    if (b->memory == MEMORY_HEAP || !expr_is_int(count, &n) || n > most / size ||
+    if (b->memory == MEMORY_HEAP || !expr_is_int(s->alloc.count, &n) || n > most / size ||
         (int64_t)g->f->stack + n * size > most)
         return false;
     n = n < 1 ? 1 : n;
     g->f->stack += (size_t)(n * size + ALIGNMENT);
-    c_line(g, "KN_SCRATCH %s %s[%lld];", c_memory_type(b->type), name, (long long)n);
+    c_line(g, "KN_SCRATCH %s %s[%lld]%s;", c_memory_type(b->type), name, (long long)n, c_initial(s, n));
     return true;
 }
 
@@ -295,7 +296,7 @@ static void alloc(CGen *g, const Stmt *s)
     c_count(g, s->alloc.count);
     g->trusted       = true;
     const char *name = g->kernel ? c_kernel_array(g, s) : c_fresh(g, &g->f->used, c_identifier(g, b->name));
-    const bool  heap = !g->kernel && !stack_array(g, b, s->alloc.count, name);
+    const bool  heap = !g->kernel && !stack_array(g, s, name);
     if (heap) {
         c_line(g, "%s *const %s = kn_alloc(%s, sizeof(%s));", c_memory_type(b->type), name,
                c_uniform(g, s->alloc.count), c_memory_type(b->type));

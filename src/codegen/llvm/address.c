@@ -340,15 +340,18 @@ static void kernel_pointer(Gen *g, Address *a, IndexPart *parts, int count, uint
         a->constant = 0;
     }
     int          level = g->f->buffers[a->buffer->id].level;
-    LLVMValueRef index = kernel_index(g, parts, count, &level);
-    if (index) {
+    LLVMTypeRef  type  = kernel_index_type(g, a->buffer);
+    LLVMValueRef index = kernel_index(g, type, parts, count, &level);
+    if (index && type != g->t.i64) {
         AddressSum *s = sum_find(g, index, index, 0);
         if (!s->result) {
             at_level(g, level);
             sum_keep(g, s, level, LLVMBuildSExt(g->b, index, g->t.i64, ""));
         }
-        a->ptr = advanced(g, a->buffer, a->ptr, s->result, level);
+        index = s->result;
     }
+    if (index)
+        a->ptr = advanced(g, a->buffer, a->ptr, index, level);
     a->level = a->level > level ? a->level : level;
 }
 

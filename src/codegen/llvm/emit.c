@@ -96,8 +96,12 @@ static void write_out(Gen *g, EmitKind kind, Emitted *out)
         LLVMDisposeMessage(why);
         longjmp(g->bail, 1);
     }
-    if (!g->diagnosed)
+    if (!g->diagnosed && kind == EMIT_PTX) {
+        const char *text = order_minima(g, LLVMGetBufferStart(buffer));
+        keep(g, out, text, strlen(text));
+    } else if (!g->diagnosed) {
         keep(g, out, LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer));
+    }
     LLVMDisposeMemoryBuffer(buffer);
 }
 

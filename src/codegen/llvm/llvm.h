@@ -357,9 +357,9 @@ Cleanup *cleanup_push(Gen *g);
 bool     cleanup_pop(Gen *g);
 void     cleanup_go_on(Gen *g, Cleanup *c);
 
-/* ---- device/: kernel.c, index.c, threads.c of the device's code, launch.c of the host's ---- */
+/* ---- device/: kernel.c, index.c, threads.c, minima.c of the device's code, launch.c of the host's ---- */
 
-/* The elements of a buffer that a kernel uses; MOST_OFFSET of them are for what is added to its pointers. */
+/* The elements of a buffer that indices of 32 bits reach; MOST_OFFSET of them are for what is added to pointers. */
 enum { MOST_OFFSET = 1 << 16 };
 #define MOST_INDEX (INT32_MAX - 2 * MOST_OFFSET)
 
@@ -375,7 +375,9 @@ typedef struct IndexPart {
 extern const Target ptx_target;
 void                gen_device_module(Gen *g); /* every kernel of the program */
 void         store_by_words(Gen *g); /* of its module, optimized: wide stores in a form that is one instruction */
-LLVMValueRef kernel_index(Gen *g, IndexPart *parts, int count, int *level);
+char        *order_minima(Gen *g, const char *ptx); /* the same for the driver, but for a fault of its compiler */
+LLVMTypeRef  kernel_index_type(const Gen *g, const Buffer *b);
+LLVMValueRef kernel_index(Gen *g, LLVMTypeRef type, IndexPart *parts, int count, int *level);
 void         gen_thread_nest(Gen *g, const Stmt *s);
 void         gen_barrier(Gen *g, const Stmt *s);
 void         gen_kernel_scratch(Gen *g, const Stmt *s); /* an allocation in a kernel */

@@ -9,11 +9,12 @@
  *         block is replaced by the end of its range that makes the form least: so it holds for all iterations. The
  *         test is made of what all threads of a block have in common. A guard that fails in every block where ports
  *         begin at 0 stays. Where unrolled copies have a guard that the last iteration of the loop around them alone
- *         may not meet, that iteration follows the loop, with its guards; and likewise the first. The test is for
- * outputs with as many channels as unrolled copies, too (channels.c). Whole   blocks at the border of an input have all
- * their points inside the output. Where threads keep functions in registers they have a version of their own, with the
- * clamps of reads and without guards: so sizes are constants, and indices of registers with them. From    the idea of
- * Ragan-Kelley et al. 2013, section 4.5 (loop partitioning), for blocks. */
+ *         may not meet, that iteration follows the loop, with its guards. So does the first before it.
+ *         The test is for outputs with as many channels as unrolled copies, too (channels.c).
+ * Whole   blocks at the border of an input have all their points inside the output. Where guards make the number of
+ *         iterations of loops over registers vary they have a version of their own, with the clamps of reads and
+ *         without guards: so sizes are constants, and indices of registers with them.
+ * From    the idea of Ragan-Kelley et al. 2013, section 4.5 (loop partitioning), for blocks. */
 #include "lower/bounds/index_expr.h"
 #include "lower/passes/pass_tools.h"
 
@@ -504,20 +505,49 @@ static const Stmt *inside(void *user, const Stmt *s)
 
 /* ---- Kernels --------------------------------------------------------------------------------------- */
 
+/* Do loops of which the number of iterations is not constant index registers of a thread? */
 typedef struct RegisterSearch {
-    bool thread, found;
+    Varying varying; /* with the variables of such loops */
+    Map     own;     /* the buffers that a thread allocates in registers */
+    bool    thread, found;
 } RegisterSearch;
 
-/* Arrays of a thread in registers. */
+static void check_access(RegisterSearch *r, const Buffer *b, const Expr *index)
+{
+    r->found = r->found || (map_get(&r->own, b) && varying_expr(&r->varying, index));
+}
+
+static void find_loads(const Expr *e, void *user)
+{
+    if (e->op == EX_LOAD)
+        check_access(user, e->u.buffer, e->args[0]);
+}
+
+static void find_in_expr(void *user, const Expr *e)
+{
+    RegisterSearch *r = user;
+    expr_visit(r->varying.pool, e, find_loads, r);
+}
+
 static void find_registers(void *user, const Stmt *s)
 {
-    RegisterSearch      *r     = user;
-    const RegisterSearch outer = *r;
-    r->found |= r->thread && s->kind == STMT_ALLOC && s->alloc.buffer->memory == MEMORY_REGISTER;
-    r->thread |= s->kind == STMT_FOR && loop_table[s->loop.kind].thread;
+    RegisterSearch *r     = user;
+    const bool      outer = r->thread;
+    int64_t         extent;
+    if (s->kind == STMT_ALLOC && s->alloc.buffer->memory == MEMORY_REGISTER && r->thread)
+        map_set(&r->own, s->alloc.buffer, s);
+    for (int i = 0; s->kind == STMT_STORE && i < s->store.count; i++)
+        check_access(r, s->store.places[i].buffer, s->store.places[i].index);
+    if (s->kind == STMT_LET)
+        varying_bind(&r->varying, s->let.name, varying_expr(&r->varying, s->let.value));
+    if (s->kind == STMT_FOR) {
+        r->thread |= loop_table[s->loop.kind].thread;
+        varying_bind(&r->varying, s->loop.name,
+                     !loop_table[s->loop.kind].thread && !expr_is_int(s->loop.extent, &extent));
+    }
     if (!r->found)
-        stmt_children(s, NULL, find_registers, r);
-    r->thread = outer.thread;
+        stmt_children(s, find_in_expr, find_registers, r);
+    r->thread = outer;
 }
 
 /* The code of a block where a test of it holds, else `other`. */
@@ -540,6 +570,8 @@ static const Stmt *version(InteriorPass *p, const Stmt *s, bool whole, const Stm
 static const Stmt *with_interior(InteriorPass *p, const Stmt *s)
 {
     RegisterSearch registers = { 0 };
+    varying_init(&registers.varying, p->lw->exprs, p->lw->arena, NULL);
+    map_init(&registers.own, p->lw->arena);
     find_registers(&registers, s);
     if (!registers.found)
         return version(p, s, false, s);

@@ -10,8 +10,6 @@
 #include "ir/kernel.h"
 #include "lower/lower.h"
 
-enum { SHARED_ALIGNMENT = 16 };
-
 /* Of one allocation; positions are statements of the block in the order of the text. */
 typedef struct LiveRange {
     const Buffer *buffer;
@@ -236,11 +234,12 @@ static Loc place_of(const Lower *lw, const char *func)
 static void check_size(const SharedPass *p, const SharedKernel *k)
 {
     const int64_t bytes = kernel_bytes(k);
+    const int     most  = gpu_shared_bytes(p->lw->device);
     const Buffer *last  = k->buffers.count ? k->buffers.at[k->buffers.count - 1] : NULL;
-    if (bytes > GPU_SHARED_BYTES)
+    if (bytes > most)
         diag_error(p->lw->cx, place_of(p->lw, last->func), "smaller tiles, or compute it at root",
                    "with `%s` a block has %lld bytes of shared memory, and a device has %d",
-                   last->func ? last->func : last->name, (long long)bytes, GPU_SHARED_BYTES);
+                   last->func ? last->func : last->name, (long long)bytes, most);
 }
 
 const Stmt *lower_shared(Lower *lw, const Stmt *s)

@@ -274,7 +274,9 @@ static isl_bool note_scratch(isl_ast_node *node, void *user)
     return isl_bool_false;
 }
 
-/* Scratch of one tile: arrays of its own, aligned for vectors. */
+/* Scratch of one tile: arrays of its own, aligned for vectors. Where its order allows it, isl runs what only the first
+ * tiles have in loops of its own; the scratch would be gone by then. It is told not to (group_coscheduled), and a
+ * second place for the same scratch fails. */
 static void declare_scratch(Writer *w, isl_ast_node *tile)
 {
     for (size_t i = 0; i < w->tiled->scratch.count; i++) {
@@ -283,6 +285,9 @@ static void declare_scratch(Writer *w, isl_ast_node *tile)
         isl_ast_node_foreach_descendant_top_down(tile, note_scratch, &use);
         if (!use.used)
             continue;
+        for (size_t k = 0; k < w->declared.count; k++)
+            w->failed |= w->declared.at[k] == s;
+        vec_push(w->arena, &w->declared, s);
         Text dims;
         text_init(&dims, w->arena);
         for (int d = 0; d < s->rank; d++)
@@ -435,11 +440,13 @@ const char *emit_c(const Tiled *tiled)
     isl_ast_build *build = isl_ast_build_from_context(isl_set_copy(tiled->scop->context));
     text_init(&body, arena);
     text_init(&out, arena);
-    build              = isl_ast_build_set_at_each_domain(build, note_instance, &w);
-    build              = isl_ast_build_set_before_each_mark(build, mark_begins, &w);
-    build              = isl_ast_build_set_after_each_mark(build, mark_ends, &w);
-    build              = isl_ast_build_set_before_each_for(build, loop_begins, &w);
-    isl_ast_node *root = isl_ast_build_node_from_schedule(build, isl_schedule_copy(tiled->schedule));
+    build = isl_ast_build_set_at_each_domain(build, note_instance, &w);
+    build = isl_ast_build_set_before_each_mark(build, mark_begins, &w);
+    build = isl_ast_build_set_after_each_mark(build, mark_ends, &w);
+    build = isl_ast_build_set_after_each_for(build, loop_ends, &w);
+    isl_options_set_ast_build_group_coscheduled(tiled->scop->isl, tiled->scratch.count > 0);
+    isl_schedule *schedule = number_marks(&w, isl_schedule_copy(tiled->schedule));
+    isl_ast_node *root     = isl_ast_build_node_from_schedule(build, schedule);
     isl_ast_build_free(build);
     if (root && !w.failed) {
         declare_locals(&w);

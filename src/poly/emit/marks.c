@@ -1,28 +1,41 @@
 /* SPDX-License-Identifier: MIT */
 /* Which loops are marked.
  *
- * Takes   the marks and loops of a schedule as isl comes by them.
+ * Takes   a schedule; the marks and loops that isl makes of it.
  * Gives   each loop's marks, as an annotation of the loop.
- * Holds   isl drops a loop that has one iteration. Its mark goes with it: one that said that iterations are independent
- *         says nothing about the loops inside. */
+ * Holds   isl drops a loop that has one iteration, and forgets that it was there. Its mark goes with it: one that said
+ *         that iterations are independent says nothing about the loops inside. So a mark knows the depth of its loop in
+ *         the schedule, and a loop's depth is the number in isl's name for it, c0, c1… */
 #include "poly/emit/writer.h"
 
-#include <isl/space.h>
+#include <isl/schedule_node.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* The loops made so far; in loop_begins() the one that begins is among them. */
-static int depth_of(isl_ast_build *build)
+static isl_schedule_node *number(isl_schedule_node *node, void *writer)
 {
-    isl_space *space = isl_ast_build_get_schedule_space(build);
-    const int  depth = (int)isl_space_dim(space, isl_dim_set);
-    isl_space_free(space);
-    return depth;
+    Writer *w = writer;
+    if (isl_schedule_node_get_type(node) != isl_schedule_node_mark)
+        return node;
+    isl_id *id       = isl_schedule_node_mark_get_id(node);
+    int    *at       = ARENA_NEW(w->arena, int);
+    *at              = (int)isl_schedule_node_get_schedule_depth(node);
+    isl_id *numbered = isl_id_alloc(isl_id_get_ctx(id), isl_id_get_name(id), at);
+    isl_id_free(id);
+    node = isl_schedule_node_delete(node);
+    return isl_schedule_node_insert_mark(node, numbered);
+}
+
+isl_schedule *number_marks(Writer *w, isl_schedule *schedule)
+{
+    return isl_schedule_map_schedule_node_bottom_up(schedule, number, w);
 }
 
 isl_stat mark_begins(isl_id *mark, isl_ast_build *build, void *writer)
 {
     Writer        *w = writer;
-    const LoopMark m = { arena_strdup(w->arena, isl_id_get_name(mark)), depth_of(build) };
+    const LoopMark m = { arena_strdup(w->arena, isl_id_get_name(mark)), *(const int *)isl_id_get_user(mark) };
+    (void)build;
     vec_push(w->arena, &w->marks, m);
     return isl_stat_ok;
 }
@@ -35,17 +48,22 @@ isl_ast_node *mark_ends(isl_ast_node *node, isl_ast_build *build, void *writer)
     return node;
 }
 
-isl_id *loop_begins(isl_ast_build *build, void *writer)
+isl_ast_node *loop_ends(isl_ast_node *loop, isl_ast_build *build, void *writer)
 {
-    Writer   *w     = writer;
-    const int depth = depth_of(build) - 1;
-    Text      names;
+    Writer       *w        = writer;
+    isl_ast_expr *iterator = isl_ast_node_for_get_iterator(loop);
+    isl_id       *variable = isl_ast_expr_get_id(iterator);
+    const char   *name     = isl_id_get_name(variable);
+    const int     depth    = name[0] == 'c' ? atoi(name + 1) : -1;
+    Text          names;
     text_init(&names, w->arena);
     text_add(&names, "loop");
     for (size_t i = 0; i < w->marks.count; i++)
         if (w->marks.at[i].depth == depth)
             text_printf(&names, " %s", w->marks.at[i].name);
-    return isl_id_alloc(isl_ast_build_get_ctx(build), text_string(&names), NULL);
+    isl_id_free(variable);
+    isl_ast_expr_free(iterator);
+    return isl_ast_node_set_annotation(loop, isl_id_alloc(isl_ast_build_get_ctx(build), text_string(&names), NULL));
 }
 
 bool loop_is(isl_ast_node *loop, const char *mark)

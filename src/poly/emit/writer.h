@@ -21,8 +21,8 @@ typedef struct ShownName {
     const char *isl, *text;
 } ShownName;
 
-/* A mark and the depth of the loop that it is about. isl drops loops of one iteration: a mark holds for the loop of its
- * own depth, never for one further in. */
+/* A mark and the depth of the loop that it is about, in the schedule. isl drops loops of one iteration: a mark holds
+ * for the loop of its own depth, never for one further in. */
 typedef struct LoopMark {
     const char *name;
     int         depth;
@@ -41,6 +41,7 @@ typedef struct Writer {
     VEC(Instance *) instances;
     VEC(ShownName) names; /* parameters, then the loops around */
     VEC(LoopMark) marks;  /* while isl makes the loops: the marks around, the innermost last */
+    VEC(const Scratch *) declared;
 } Writer;
 
 /* ---- instances.c ---- */
@@ -48,10 +49,13 @@ isl_ast_node   *note_instance(isl_ast_node *node, isl_ast_build *build, void *wr
 const Instance *instance_of(isl_ast_node *node);
 void            free_instances(Writer *w);
 
-/* ---- marks.c: isl calls these while it makes the loops ---- */
+/* ---- marks.c ---- */
+/* The schedule with marks that know their depth. Takes it. */
+isl_schedule *number_marks(Writer *w, isl_schedule *schedule);
+/* isl calls these while it makes the loops. */
 isl_stat      mark_begins(isl_id *mark, isl_ast_build *build, void *writer);
 isl_ast_node *mark_ends(isl_ast_node *node, isl_ast_build *build, void *writer);
-isl_id       *loop_begins(isl_ast_build *build, void *writer);
+isl_ast_node *loop_ends(isl_ast_node *loop, isl_ast_build *build, void *writer);
 /* Has the loop that mark? */
 bool loop_is(isl_ast_node *loop, const char *mark);
 

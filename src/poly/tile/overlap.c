@@ -15,10 +15,21 @@ isl_map *overlap_executes(isl_map *tile, const char *name)
     return isl_map_set_tuple_name(map, isl_dim_in, name);
 }
 
+void overlap_add(Made *m, const Statement *st, isl_map *tile)
+{
+    Arena         *arena = m->t->scop->arena;
+    TiledStatement x     = { .name = arena_printf(arena, "X%s", st->name + 1), .source = st };
+    x.executes           = overlap_executes(tile, x.name);
+    for (size_t k = 0; k < st->accesses.count; k++)
+        vec_push(arena, &x.accesses, ((TiledAccess){ .access = &st->accesses.at[k] }));
+    vec_push(arena, &m->run, x);
+    vec_push(arena, &m->tiles, tile);
+}
+
 /* The tiled statements of a group's stages. */
 static void make_statements(Made *m)
 {
-    const Scop *s = m->p->tiled->scop;
+    const Scop *s = m->t->scop;
     for (size_t i = 0; i < s->statements.count; i++) {
         const Statement *st    = &s->statements.at[i];
         const Stage     *stage = &m->p->at.at[m->p->stage_of[i]];
@@ -26,19 +37,13 @@ static void make_statements(Made *m)
             continue;
         isl_space *space =
             isl_space_map_from_domain_and_range(isl_set_get_space(st->domain), isl_set_get_space(stage->all));
-        isl_map *points  = isl_union_map_extract_map(stage->points, space);
-        isl_map *tile    = isl_map_apply_range(isl_map_copy(stage->need), isl_map_reverse(points));
-        tile             = isl_map_coalesce(isl_map_intersect_range(tile, isl_set_copy(st->domain)));
-        TiledStatement x = { .name = arena_printf(s->arena, "X%s", st->name + 1), .source = st };
-        x.executes       = overlap_executes(tile, x.name);
-        for (size_t k = 0; k < st->accesses.count; k++)
-            vec_push(s->arena, &x.accesses, ((TiledAccess){ .access = &st->accesses.at[k] }));
-        vec_push(s->arena, &m->run, x);
-        vec_push(s->arena, &m->tiles, tile);
+        isl_map *points = isl_union_map_extract_map(stage->points, space);
+        isl_map *tile   = isl_map_apply_range(isl_map_copy(stage->need), isl_map_reverse(points));
+        overlap_add(m, st, isl_map_coalesce(isl_map_intersect_range(tile, isl_set_copy(st->domain))));
     }
 }
 
-static isl_schedule *then(isl_schedule *first, isl_schedule *second)
+isl_schedule *overlap_then(isl_schedule *first, isl_schedule *second)
 {
     return !first ? second : !second ? first : isl_schedule_sequence(first, second);
 }
@@ -52,7 +57,7 @@ static isl_schedule *stages_of(const Made *m)
         executes           = executes ? isl_union_map_union(executes, one) : one;
     }
     isl_union_set *domain = isl_union_map_range(isl_union_map_copy(executes));
-    isl_schedule  *text   = isl_schedule_intersect_domain(isl_schedule_copy(m->p->tiled->scop->schedule), domain);
+    isl_schedule  *text   = isl_schedule_intersect_domain(isl_schedule_copy(m->t->scop->schedule), domain);
     return isl_schedule_pullback_union_pw_multi_aff(text, isl_union_pw_multi_aff_from_union_map(executes));
 }
 
@@ -99,7 +104,7 @@ static isl_union_map *inside_tiles(const Made *m)
         isl_union_map *one = isl_union_map_from_map(isl_map_copy(m->run.at[i].executes));
         executes           = executes ? isl_union_map_union(executes, one) : one;
     }
-    isl_union_map *all = isl_union_map_apply_range(isl_union_map_copy(executes), order_dependences(m->p->tiled->scop));
+    isl_union_map *all = isl_union_map_apply_range(isl_union_map_copy(executes), order_dependences(m->t->scop));
     return isl_union_map_apply_range(all, isl_union_map_reverse(executes));
 }
 
@@ -109,8 +114,11 @@ static isl_schedule *mark_group(const Made *m, isl_schedule *s)
     isl_union_map     *left = inside_tiles(m);
     isl_schedule_node *node = isl_schedule_node_child(isl_schedule_get_root(s), 0);
     isl_schedule_free(s);
-    node = isl_schedule_node_child(isl_schedule_node_insert_mark(node, isl_id_alloc(isl, MARK_PARALLEL, NULL)), 0);
     for (int k = 0; k < m->tile_dims; k++) {
+        if (k == m->serial) {
+            node = isl_schedule_node_insert_mark(node, isl_id_alloc(isl, MARK_PARALLEL, NULL));
+            node = isl_schedule_node_child(node, 0);
+        }
         node = isl_schedule_node_band_member_set_ast_loop_type(node, 0, isl_ast_loop_atomic);
         node = isl_schedule_node_child(node, 0);
     }
@@ -122,16 +130,16 @@ static isl_schedule *mark_group(const Made *m, isl_schedule *s)
     return s;
 }
 
-static isl_schedule *tiled_group(Made *m)
+isl_schedule *overlap_tree(Made *m)
 {
-    Tiled        *t   = m->p->tiled;
+    Tiled        *t   = m->t;
     isl_schedule *all = NULL;
     for (size_t i = 0; i < m->in.count; i++)
-        all = then(all, copy_of(m, &m->in.at[i]));
+        all = overlap_then(all, copy_of(m, &m->in.at[i]));
     isl_schedule *stages = stages_of(m);
-    all                  = then(all, t->options.shape == SHAPE_RECTANGLE ? rectangle_loops(m, stages) : stages);
+    all = overlap_then(all, m->p && t->options.shape == SHAPE_RECTANGLE ? rectangle_loops(m, stages) : stages);
     for (size_t i = 0; i < m->out.count; i++)
-        all = then(all, copy_of(m, &m->out.at[i]));
+        all = overlap_then(all, copy_of(m, &m->out.at[i]));
     for (int k = m->tile_dims - 1; k >= 0; k--)
         all = insert_coordinate(all, k);
     for (size_t i = 0; i < m->in.count; i++)
@@ -143,28 +151,36 @@ static isl_schedule *tiled_group(Made *m)
     return mark_group(m, all);
 }
 
-/* A group of one stage keeps its loops. */
-static isl_schedule *plain_group(Stages *p, int group)
+isl_schedule *overlap_plain(Tiled *t, isl_union_set *domain)
 {
-    Tiled         *t           = p->tiled;
-    const Scop    *s           = t->scop;
-    const Stage   *stage       = &p->at.at[p->groups.at[group].root];
-    isl_union_map *dependences = order_dependences(s);
-    isl_schedule  *text =
-        isl_schedule_intersect_domain(isl_schedule_copy(s->schedule), isl_union_set_copy(stage->domain));
-    isl_schedule_node *root = isl_schedule_get_root(text);
+    isl_union_map     *dependences = order_dependences(t->scop);
+    isl_schedule      *text        = isl_schedule_intersect_domain(isl_schedule_copy(t->scop->schedule), domain);
+    isl_schedule_node *root        = isl_schedule_get_root(text);
     isl_schedule_free(text);
     root = order_mark(root, dependences, false);
     text = isl_schedule_node_get_schedule(root);
     isl_schedule_node_free(root);
     isl_union_map_free(dependences);
+    return text;
+}
+
+void overlap_identity(Tiled *t, isl_union_set *domain)
+{
+    const Scop *s = t->scop;
     for (size_t i = 0; i < s->statements.count; i++) {
-        isl_set *here = isl_union_set_extract_set(stage->domain, isl_set_get_space(s->statements.at[i].domain));
+        isl_set *here = isl_union_set_extract_set(domain, isl_set_get_space(s->statements.at[i].domain));
         if (isl_set_plain_is_empty(here) == isl_bool_false)
             order_identity_of(t, &s->statements.at[i]);
         isl_set_free(here);
     }
-    return text;
+}
+
+/* A group of one stage keeps its loops. */
+static isl_schedule *plain_group(Stages *p, int group)
+{
+    const Stage *stage = &p->at.at[p->groups.at[group].root];
+    overlap_identity(p->tiled, stage->domain);
+    return overlap_plain(p->tiled, isl_union_set_copy(stage->domain));
 }
 
 static int stages_in(const Stages *p, int group)
@@ -175,7 +191,7 @@ static int stages_in(const Stages *p, int group)
     return n;
 }
 
-static void forget(Made *m)
+void overlap_forget(Made *m)
 {
     for (size_t i = 0; i < m->run.count; i++)
         isl_map_free(m->run.at[i].executes);
@@ -185,8 +201,23 @@ static void forget(Made *m)
         isl_map_free(m->out.at[i].executes);
 }
 
+void overlap_reset(Tiled *t)
+{
+    t->schedule = isl_schedule_free(t->schedule);
+    for (size_t i = 0; i < t->statements.count; i++)
+        isl_map_free(t->statements.at[i].executes);
+    for (size_t i = 0; i < t->scratch.count; i++)
+        isl_multi_aff_free(t->scratch.at[i]->offset);
+    t->statements.count = t->scratch.count = 0;
+}
+
 bool shape_overlapped(Tiled *t)
 {
+    if (shape_trapezoid(t))
+        return true;
+    if (t->reason)
+        return false;
+    overlap_reset(t);
     Stages p;
     bool   ok    = stages_init(&p, t) && stages_fuse(&p);
     int   *order = ARENA_ARRAY(t->scop->arena, int, p.groups.count + 1);
@@ -197,18 +228,18 @@ bool shape_overlapped(Tiled *t)
         if (stages_in(&p, order[k]) == 1) {
             group = plain_group(&p, order[k]);
         } else {
-            Made m = { .p = &p, .group = order[k], .tile_dims = p.groups.at[order[k]].tile_dims };
+            Made m = { .t = t, .p = &p, .group = order[k], .tile_dims = p.groups.at[order[k]].tile_dims };
             ok     = t->options.shape != SHAPE_RECTANGLE || rectangle_shift(&p, order[k]);
             if (ok)
                 make_statements(&m);
             ok    = ok && scratch_make(&m);
-            group = ok ? tiled_group(&m) : NULL;
+            group = ok ? overlap_tree(&m) : NULL;
             for (size_t i = 0; i < m.tiles.count; i++)
                 isl_map_free(m.tiles.at[i]);
             if (!ok)
-                forget(&m);
+                overlap_forget(&m);
         }
-        t->schedule = then(t->schedule, group);
+        t->schedule = overlap_then(t->schedule, group);
     }
     stages_free(&p);
     return ok && t->schedule;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Overlapped tiles of pipelines. */
+/* Overlapped tiles of pipelines and of loops over time. */
 #ifndef KILN_POLY_TILE_OVERLAP_H
 #define KILN_POLY_TILE_OVERLAP_H
 
@@ -10,9 +10,11 @@ bool shape_overlapped(Tiled *t);
 
 /* A group while its tiled statements are made. */
 typedef struct Made {
-    Stages *p;
+    Tiled  *t;
+    Stages *p; /* NULL: a loop over time */
     int     group;
     int     tile_dims;
+    int     serial;              /* tile coordinates in front whose tiles run one after the other: those of time */
     VEC(TiledStatement) in, out; /* copies */
     VEC(TiledStatement) run;
     VEC(isl_map *) tiles; /* of `run`: [o…] -> instance */
@@ -21,6 +23,30 @@ typedef struct Made {
 /* Finds the arrays of the group that need scratch, and makes their copies. false: an array has no constant box, or a
  * tile's share of it is not its own. */
 bool scratch_make(Made *m);
+
+/* Scratch for the box of the elements { [o…] -> array[…] }, which it takes; NULL: no box of constant size holds them.
+ */
+Scratch *scratch_box(const Made *m, const CSymbol *array, isl_map *elements);
+/* Scratch with that first element, whose sizes are to be set. Takes the offset. */
+Scratch *scratch_new(const Made *m, const CSymbol *array, isl_multi_aff *offset);
+/* A copy of these elements into scratch or out of it. Takes them. */
+TiledStatement scratch_copy(const Made *m, const Scratch *scratch, isl_map *elements, bool out);
+/* The statements of the group use the scratch wherever they use the array. */
+void scratch_use(Made *m, const Scratch *scratch);
+
+/* Adds the statement with its instances in each tile, { [o…] -> S[i…] }, which it takes. */
+void overlap_add(Made *m, const Statement *st, isl_map *tile);
+/* Loops over the tiles, and in a tile the copies in, the statements in the order of the text, the copies out. */
+isl_schedule *overlap_tree(Made *m);
+void          overlap_forget(Made *m);
+void          overlap_reset(Tiled *t); /* frees what was made */
+/* Instances that run once and where they did: their loops, marked, and their statements. */
+isl_schedule *overlap_plain(Tiled *t, isl_union_set *domain); /* takes the domain */
+void          overlap_identity(Tiled *t, isl_union_set *domain);
+isl_schedule *overlap_then(isl_schedule *first, isl_schedule *second);
+
+/* Trapezoids over time (trapezoid.c). false: no loop over time has them, and t->reason may say why. */
+bool shape_trapezoid(Tiled *t);
 
 /* The stages of a tile in one nest of loops over shifted points (rectangle.c). */
 isl_schedule *rectangle_loops(const Made *m, isl_schedule *stages);

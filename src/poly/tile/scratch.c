@@ -47,7 +47,7 @@ static bool overlaps(const Made *m, const CSymbol *array)
 /* Is the array used by statements of the group alone? */
 static bool only_here(const Made *m, const CSymbol *array)
 {
-    const Scop *s    = m->p->tiled->scop;
+    const Scop *s    = m->t->scop;
     size_t      here = 0, all = 0;
     for (size_t i = 0; i < s->statements.count; i++)
         for (size_t k = 0; k < s->statements.at[i].accesses.count; k++)
@@ -82,27 +82,41 @@ static isl_map *share_written(const Made *m, const CSymbol *array)
     return all ? isl_map_coalesce(all) : NULL;
 }
 
-static TiledStatement copy(const Made *m, const Scratch *scratch, isl_map *elements, bool out)
+TiledStatement scratch_copy(const Made *m, const Scratch *scratch, isl_map *elements, bool out)
 {
-    TiledStatement x = { .name   = arena_printf(m->p->tiled->scop->arena, "%s%s", out ? "out_" : "in_", scratch->name),
-                         .copied = scratch,
-                         .copy_out = out };
-    x.executes       = overlap_executes(elements, x.name);
+    Arena *arena = m->t->scop->arena;
+    int    same  = 0;
+    for (size_t i = 0; !out && i < m->in.count; i++)
+        same += m->in.at[i].copied == scratch;
+    const char    *number = same ? arena_printf(arena, "%d", same + 1) : "";
+    TiledStatement x      = { .name     = arena_printf(arena, "%s%s_%s", out ? "out" : "in", number, scratch->name),
+                              .copied   = scratch,
+                              .copy_out = out };
+    x.executes            = overlap_executes(elements, x.name);
     isl_map_free(elements);
     return x;
 }
 
-static Scratch *box_of(const Made *m, const CSymbol *array, isl_map *elements)
+Scratch *scratch_new(const Made *m, const CSymbol *array, isl_multi_aff *offset)
 {
-    Arena         *arena = m->p->tiled->scop->arena;
-    isl_fixed_box *box   = isl_map_get_range_simple_fixed_box_hull(elements);
-    Scratch       *s     = NULL;
+    Arena   *arena = m->t->scop->arena;
+    Scratch *s     = ARENA_NEW(arena, Scratch);
+    int      same  = 1;
+    for (size_t i = 0; i < m->t->scratch.count; i++)
+        same += m->t->scratch.at[i]->array == array;
+    *s      = (Scratch){ .array = array, .rank = array->rank, .offset = offset };
+    s->name = arena_printf(arena, "%s_tile%s", array->name, same > 1 ? arena_printf(arena, "%d", same) : "");
+    s->size = ARENA_ARRAY(arena, int64_t, (size_t)array->rank + 1);
+    s->fold = ARENA_ARRAY(arena, int64_t, (size_t)array->rank + 1);
+    return s;
+}
+
+Scratch *scratch_box(const Made *m, const CSymbol *array, isl_map *elements)
+{
+    isl_fixed_box *box = isl_map_get_range_simple_fixed_box_hull(elements);
+    Scratch       *s   = NULL;
     if (isl_fixed_box_is_valid(box) == isl_bool_true) {
-        s       = ARENA_NEW(arena, Scratch);
-        *s      = (Scratch){ .array = array, .rank = array->rank, .offset = isl_fixed_box_get_offset(box) };
-        s->name = arena_printf(arena, "%s_tile%s", array->name, m->group ? arena_printf(arena, "%d", m->group) : "");
-        s->size = ARENA_ARRAY(arena, int64_t, (size_t)array->rank + 1);
-        s->fold = ARENA_ARRAY(arena, int64_t, (size_t)array->rank + 1);
+        s                   = scratch_new(m, array, isl_fixed_box_get_offset(box));
         isl_multi_val *size = isl_fixed_box_get_size(box);
         for (int d = 0; d < array->rank; d++) {
             isl_val *v = isl_multi_val_get_val(size, d);
@@ -116,8 +130,7 @@ static Scratch *box_of(const Made *m, const CSymbol *array, isl_map *elements)
     return s;
 }
 
-/* The statements of the group use the scratch wherever they use the array. */
-static void use(Made *m, const Scratch *scratch)
+void scratch_use(Made *m, const Scratch *scratch)
 {
     for (size_t i = 0; i < m->run.count; i++)
         for (size_t k = 0; k < m->run.at[i].accesses.count; k++)
@@ -129,7 +142,7 @@ static void use(Made *m, const Scratch *scratch)
  * array? Then a tile's copy of an element depends on what its neighbours have done. */
 static bool updates(const Made *m, const CSymbol *array)
 {
-    const Scop    *s       = m->p->tiled->scop;
+    const Scop    *s       = m->t->scop;
     isl_union_set *before  = isl_union_set_empty(isl_set_get_space(s->context));
     isl_union_set *written = isl_union_set_copy(before);
     size_t         writers = 0, here = 0;
@@ -156,10 +169,10 @@ static bool make_one(Made *m, const CSymbol *array)
 {
     if (updates(m, array))
         return false;
-    Tiled   *t       = m->p->tiled;
+    Tiled   *t       = m->t;
     isl_map *written = all_touched(m, array, true), *read = all_touched(m, array, false);
     isl_map *all     = read ? isl_map_union(isl_map_copy(written), isl_map_copy(read)) : isl_map_copy(written);
-    Scratch *scratch = box_of(m, array, all);
+    Scratch *scratch = scratch_box(m, array, all);
     isl_map *in      = read ? isl_map_subtract(read, isl_map_copy(written)) : NULL;
     isl_map_free(written);
     if (!scratch) {
@@ -167,22 +180,22 @@ static bool make_one(Made *m, const CSymbol *array)
         return false;
     }
     vec_push(t->scop->arena, &t->scratch, scratch);
-    use(m, scratch);
+    scratch_use(m, scratch);
     if (in && isl_map_is_empty(in) != isl_bool_true)
-        vec_push(t->scop->arena, &m->in, copy(m, scratch, isl_map_coalesce(in), false));
+        vec_push(t->scop->arena, &m->in, scratch_copy(m, scratch, isl_map_coalesce(in), false));
     else
         isl_map_free(in);
     isl_map *out = scop_dies(array) && only_here(m, array) ? NULL : share_written(m, array);
     if (!out)
         return true;
     bool own = isl_map_is_injective(out) == isl_bool_true;
-    vec_push(t->scop->arena, &m->out, copy(m, scratch, out, true));
+    vec_push(t->scop->arena, &m->out, scratch_copy(m, scratch, out, true));
     return own;
 }
 
 bool scratch_make(Made *m)
 {
-    const Scop *s = m->p->tiled->scop;
+    const Scop *s = m->t->scop;
     for (size_t i = 0; i < s->region->symbols.count; i++) {
         const CSymbol *array = s->region->symbols.at[i];
         isl_map       *any   = scop_private(s, array) ? NULL : all_touched(m, array, true);

@@ -11,6 +11,7 @@
  *         H is as large as that allows: memory traffic goes with 1 / H. Numbers known for extents bound it: H <= steps,
  *         and at least TILES_EACH tiles for each thread along a wavefront. */
 #include "poly/tile/size.h"
+#include "poly/tile/trapezoid.h"
 
 #include <isl/ilp.h>
 
@@ -148,4 +149,28 @@ bool size_overlapped(const Stages *p, const Stage *root, Group *g)
         g->size[k] = g->size[k] < 1 ? 1 : g->size[k];
     }
     return g->tile_dims > 0;
+}
+
+int size_trapezoid_axes(const Tiled *t, const Axes *x, int axis[])
+{
+    const TileOptions *o = &t->options;
+    int                n = 0;
+    for (int k = 1; k < x->count; k++) {
+        bool whole = k < o->size_count ? o->sizes[k] < 1 : axis_extent(x, k) <= FEW;
+        if (!whole && (n == 0 || o->shape != SHAPE_HYBRID))
+            axis[n++] = k;
+    }
+    return n;
+}
+
+void size_trapezoid(Trapezoid *z)
+{
+    static const int piece[][3] = { { 4096, 0, 0 }, { 64, 256, 0 }, { 16, 32, 256 } };
+    TileOptions     *o          = &z->t->options;
+    int64_t          steps      = o->size_count ? o->sizes[0] : z->dims == 1 ? 31 : z->dims == 2 ? 9 : 3;
+    z->rows                     = (steps < 1 ? 1 : steps) * z->stages;
+    for (int k = 0; k < z->dims; k++) {
+        z->size[k] =
+            z->axis[k] < o->size_count ? o->sizes[z->axis[k]] : piece[z->dims < 3 ? z->dims - 1 : 2][k < 3 ? k : 2];
+    }
 }

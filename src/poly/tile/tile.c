@@ -85,13 +85,14 @@ static bool has_loops(const Tiled *t)
     return loops != NULL;
 }
 
-/* A proved program of that shape, or NULL and why. */
-static Tiled *attempt(Scop *s, const TileOptions *options, TileShape shape, const char **why)
+/* A proved program of that shape, or NULL and why; *unfit: the shape is not for such a region. */
+static Tiled *attempt(Scop *s, const TileOptions *options, TileShape shape, const char **why, bool *unfit)
 {
     Tiled *t         = ARENA_NEW(s->arena, Tiled);
     *t               = (Tiled){ .scop = s, .options = *options };
     t->options.shape = shape;
-    *why             = shapes[shape].make(t) ? NULL : shapes[shape].unfit;
+    *why             = shapes[shape].make(t) ? NULL : t->reason ? t->reason : shapes[shape].unfit;
+    *unfit           = *why != NULL;
     if (!*why && isl_ctx_last_error(s->isl) == isl_error_none) {
         const char *wrong = tile_prove(t);
         if (wrong)
@@ -114,12 +115,12 @@ static Tiled *automatic(Scop *s, const TileOptions *options, const char **why)
     Text          tried;
     text_init(&tried, s->arena);
     for (size_t i = 0; !t && i < sizeof preferred / sizeof *preferred; i++) {
-        bool        last = preferred[i] == SHAPE_NONE;
+        bool        last = preferred[i] == SHAPE_NONE, unfit;
         const char *name = tile_shape_name(preferred[i]);
         isl_ctx_reset_error(s->isl);
         isl_ctx_reset_operations(s->isl);
         isl_ctx_set_max_operations(s->isl, last ? quota : share);
-        t = attempt(s, options, preferred[i], why);
+        t = attempt(s, options, preferred[i], why, &unfit);
         if (isl_ctx_last_error(s->isl) == isl_error_quota) {
             *why = "its share of the quota is used up";
             i += preferred[i] == SHAPE_DIAMOND; /* parallelograms are as hard */
@@ -137,12 +138,14 @@ Tiled *tile_new(Scop *s, const TileOptions *options)
 {
     Loc         at = region_loc(s->region, s->region->body->place);
     const char *why;
-    Tiled *t = options->shape == SHAPE_AUTO ? automatic(s, options, &why) : attempt(s, options, options->shape, &why);
+    bool        unfit = false;
+    Tiled      *t =
+        options->shape == SHAPE_AUTO ? automatic(s, options, &why) : attempt(s, options, options->shape, &why, &unfit);
     if (t)
         return t;
     if (isl_ctx_last_error(s->isl) != isl_error_none)
         scop_isl_failed(s);
-    else if (why == shapes[options->shape].unfit)
+    else if (unfit)
         diag_error(s->arena->cx, at, "--shape auto", "%s tiles do not fit: %s", tile_shape_name(options->shape), why);
     else
         diag_error_as(s->arena->cx, ERROR_INTERNAL, at, "--shape none", "%s", why);
@@ -153,11 +156,7 @@ void tile_free(Tiled *t)
 {
     if (!t)
         return;
-    isl_schedule_free(t->schedule);
-    for (size_t i = 0; i < t->statements.count; i++)
-        isl_map_free(t->statements.at[i].executes);
-    for (size_t i = 0; i < t->scratch.count; i++)
-        isl_multi_aff_free(t->scratch.at[i]->offset);
+    overlap_reset(t);
     *t = (Tiled){ 0 };
 }
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Indices of kernels, in 32 bits.
+/* Indices of kernels, in 32 bits or in 64.
  *
  * Takes   the parts of an index that all lanes have in common: factor * atom * stride each.
- * Gives   their sum as an i32. Parts of one loop are added before the stride multiplies them; sums of outer loops come
- *         first, so that they are computed outside.
- * Holds   a buffer of a kernel has at most MOST_INDEX elements (the host checks that before a launch), so that an index
- *         is what its lower 32 bits say, whatever wraps on the way: registers have 32 bits, and a product of 64 takes
- *         four instructions. */
+ * Gives   their sum in the type asked for. Parts of one loop are added before the stride multiplies them; sums of outer
+ *         loops come first, so that they are computed outside.
+ * Holds   a buffer with indices of 32 bits has at most MOST_INDEX elements (the runtime chooses the kernels of a launch
+ *         by that), so that an index is what its lower 32 bits say, whatever wraps on the way: registers have 32 bits,
+ *         and a product of 64 takes four instructions. Arrays of a block or a thread are never larger. */
 #include "codegen/llvm/llvm.h"
 
 /* Numbers for sum_find; those of addresses are -1 and -2. */
-enum { NARROW_SUM = -3, NARROW_PRODUCT = -4 };
+enum { INDEX_SUM = -3, INDEX_PRODUCT = -4 };
 
 static LLVMValueRef combine(Gen *g, LLVMValueRef a, LLVMValueRef b, int kind, int level)
 {
@@ -20,15 +20,21 @@ static LLVMValueRef combine(Gen *g, LLVMValueRef a, LLVMValueRef b, int kind, in
     if (s->result)
         return s->result;
     at_level(g, level);
-    return sum_keep(g, s, level, kind == NARROW_SUM ? LLVMBuildAdd(g->b, a, b, "") : LLVMBuildMul(g->b, a, b, ""));
+    return sum_keep(g, s, level, kind == INDEX_SUM ? LLVMBuildAdd(g->b, a, b, "") : LLVMBuildMul(g->b, a, b, ""));
 }
 
-static LLVMValueRef narrow(Gen *g, LLVMValueRef v, int level)
+/* Coordinates of 32 bits do not wrap. */
+static LLVMValueRef as_type(Gen *g, LLVMValueRef v, int level, LLVMTypeRef type)
 {
-    if (!v || LLVMTypeOf(v) == g->t.i32)
+    if (!v || LLVMTypeOf(v) == type)
         return v;
     at_level(g, level);
-    return LLVMBuildTrunc(g->b, v, g->t.i32, "");
+    return LLVMBuildIntCast2(g->b, v, type, true, "");
+}
+
+LLVMTypeRef kernel_index_type(const Gen *g, const Buffer *b)
+{
+    return g->options->large_buffers && !g->f->buffers[b->id].elements ? g->t.i64 : g->t.i32;
 }
 
 static bool part_before(const Gen *g, const IndexPart *a, const IndexPart *b)
@@ -60,7 +66,7 @@ static bool same_group(const Gen *g, const IndexPart *a, const IndexPart *b)
     return !a->atom == !b->atom && a->stride_id == b->stride_id && g->scopes[a->level].loop == g->scopes[b->level].loop;
 }
 
-LLVMValueRef kernel_index(Gen *g, IndexPart *parts, int count, int *level)
+LLVMValueRef kernel_index(Gen *g, LLVMTypeRef type, IndexPart *parts, int count, int *level)
 {
     LLVMValueRef index = NULL;
     sort_parts(g, parts, count);
@@ -70,13 +76,13 @@ LLVMValueRef kernel_index(Gen *g, IndexPart *parts, int count, int *level)
         for (end = i; end < count && same_group(g, &parts[i], &parts[end]); end++) {
             const IndexPart *p = &parts[end];
             at                 = p->level > at ? p->level : at;
-            LLVMValueRef atom  = narrow(g, p->atom, p->level);
-            LLVMValueRef by    = p->factor == 1 && atom ? NULL : i32_const(g, p->factor);
-            sum                = combine(g, sum, combine(g, atom, by, NARROW_PRODUCT, p->level), NARROW_SUM, at);
+            LLVMValueRef atom  = as_type(g, p->atom, p->level, type);
+            LLVMValueRef by    = p->factor == 1 && atom ? NULL : int_like(type, p->factor);
+            sum                = combine(g, sum, combine(g, atom, by, INDEX_PRODUCT, p->level), INDEX_SUM, at);
         }
-        sum    = combine(g, sum, narrow(g, parts[i].stride, at), NARROW_PRODUCT, at);
+        sum    = combine(g, sum, as_type(g, parts[i].stride, at, type), INDEX_PRODUCT, at);
         *level = at > *level ? at : *level;
-        index  = combine(g, index, sum, NARROW_SUM, *level);
+        index  = combine(g, index, sum, INDEX_SUM, *level);
     }
     return index;
 }

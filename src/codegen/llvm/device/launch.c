@@ -32,7 +32,8 @@ static LLVMValueRef kernel_row(Gen *g, const Kernel *k)
                                        i32_const(g, (int64_t)k->buffers.count),
                                        i32_const(g, (int64_t)k->values.count),
                                        bytes_const(g, access, k->buffers.count, "access"),
-                                       bytes_const(g, sizes, k->values.count, "value_size") };
+                                       bytes_const(g, sizes, k->values.count, "value_size"),
+                                       i32_const(g, k->shared_bytes > GPU_SHARED_BYTES ? k->shared_bytes : 0) };
     return LLVMConstStructInContext(g->cx, fields, sizeof fields / sizeof *fields, false);
 }
 
@@ -45,27 +46,36 @@ static uint64_t text_id(const char *text)
     return h;
 }
 
-/* NAME.kernels is visible, so that who unloads the code can tell the runtime. */
+/* The kernels with that text; `large` are those for larger buffers than these are for, or NULL. */
+static LLVMValueRef kernels_const(Gen *g, LLVMValueRef rows, const char *code, bool any_size, LLVMValueRef large,
+                                  const char *name)
+{
+    LLVMValueRef fields[] = { i32_const(g, g->target->device),
+                              i32_const(g, (int64_t)g->program->kernels.count),
+                              text_const(g, code, strlen(code) + 1),
+                              LLVMConstNull(g->t.ptr),
+                              rows,
+                              i64_const(g, (int64_t)text_id(code)),
+                              i64_const(g, any_size ? 0 : MOST_INDEX),
+                              large ? large : LLVMConstNull(g->t.ptr) };
+    return constant_global(g, LLVMConstStructInContext(g->cx, fields, sizeof fields / sizeof *fields, false), name);
+}
+
+/* NAME.kernels is visible, so that who unloads the code can tell the runtime. Code for OpenCL counts in 64 bits. */
 LLVMValueRef rt_kernels(Gen *g)
 {
     const Program *p    = g->program;
-    const char    *code = g->options->device_code;
+    const char    *code = g->options->device_code, *for_large = g->options->large_code;
     LLVMValueRef  *rows = gen_alloc(g, (p->kernels.count + 1) * sizeof *rows);
     char           name[512];
     if (!code)
         gen_fail(g, "the program has kernels, and what was emitted for the device is missing");
     for (size_t i = 0; i < p->kernels.count; i++)
         rows[i] = kernel_row(g, p->kernels.at[i]);
-    LLVMValueRef kernels  = constant_global(g, LLVMConstArray2(LLVMTypeOf(rows[0]), rows, p->kernels.count), "kernels");
-    LLVMValueRef fields[] = { i32_const(g, g->target->device),
-                              i32_const(g, (int64_t)p->kernels.count),
-                              text_const(g, code, strlen(code) + 1),
-                              LLVMConstNull(g->t.ptr),
-                              kernels,
-                              i64_const(g, (int64_t)text_id(code)) };
+    LLVMValueRef all   = constant_global(g, LLVMConstArray2(LLVMTypeOf(rows[0]), rows, p->kernels.count), "kernels");
+    LLVMValueRef large = for_large ? kernels_const(g, all, for_large, true, NULL, "large") : NULL;
     snprintf(name, sizeof name, "%.400s.kernels", p->name);
-    LLVMValueRef it =
-        constant_global(g, LLVMConstStructInContext(g->cx, fields, sizeof fields / sizeof *fields, false), name);
+    LLVMValueRef it = kernels_const(g, all, code, g->target->device != DEVICE_CUDA, large, name);
     LLVMSetLinkage(it, LLVMExternalLinkage);
     return it;
 }
@@ -198,28 +208,6 @@ static int kernel_place(const Gen *g, const Kernel *k)
     return i;
 }
 
-/* A kernel counts the elements of a buffer in 32 bits (index.c): one that has more is refused. Code for OpenCL counts
- * in 64. */
-static void check_size(Gen *g, const Buffer *b)
-{
-    char text[256];
-    if (g->target->device != DEVICE_CUDA)
-        return;
-    LLVMValueRef last = b->kind == BUFFER_SCRATCH ? g->f->buffers[b->id].high : port_count_of(g, b).v;
-    here(g);
-    LLVMValueRef      fits = LLVMBuildICmp(g->b, LLVMIntSLE, last, i64_const(g, MOST_INDEX), "");
-    LLVMBasicBlockRef no = block_new(g, "large"), yes = block_new(g, "fits");
-    LLVMBuildCondBr(g->b, fits, yes, no);
-    go_to(g, no);
-    here(g);
-    snprintf(text, sizeof text, "`%.100s` has more than %d elements, which a kernel for CUDA cannot count", b->name,
-             MOST_INDEX);
-    LLVMValueRef message = text_const(g, text, strlen(text) + 1);
-    fail_with(g, rt_call(g, "kn_rt_fail", g->t.i32, 4,
-                         (LLVMValueRef[]){ g->f->rt, g->rt_program, i32_const(g, KN_ERROR_BOUNDS), message }));
-    go_to(g, yes);
-}
-
 void gen_launch(Gen *g, const Stmt *s)
 {
     const Kernel *k = program_kernel(g->program, s);
@@ -237,7 +225,6 @@ void gen_launch(Gen *g, const Stmt *s)
         store_at(g, g->t.i32, grid, (size_t)a, blocks);
     }
     for (size_t i = 0; i < buffers; i++) {
-        check_size(g, k->buffers.at[i].buffer);
         LLVMValueRef at = descriptor(g, k->buffers.at[i].buffer);
         store_at(g, g->t.i64, args, i, LLVMBuildPtrToInt(g->b, at, g->t.i64, ""));
     }

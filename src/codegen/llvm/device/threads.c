@@ -11,7 +11,6 @@
 
 enum {
     SHARED_SPACE      = 3,
-    SCRATCH_ALIGNMENT = 16,       /* the widest access */
     MOST_THREAD_BYTES = 256 << 10 /* of one array of a thread: half of what a device gives it */
 };
 
@@ -146,12 +145,27 @@ void gen_barrier(Gen *g, const Stmt *s)
 
 /* ---- Scratch ---- */
 
+/* Memory of a block with more of it than the text of a kernel may declare: a part of what the launch asks for. */
+static LLVMValueRef asked_array(Gen *g, int64_t offset)
+{
+    static const char name[] = "kiln_shared";
+    LLVMValueRef      it = LLVMGetNamedGlobal(g->module, name), by = i64_const(g, offset);
+    if (!it) {
+        it = LLVMAddGlobalInAddressSpace(g->module, LLVMArrayType2(g->t.i8, 0), name, SHARED_SPACE);
+        LLVMSetAlignment(it, SHARED_ALIGNMENT);
+    }
+    return LLVMConstInBoundsGEP2(g->t.i8, it, &by, 1);
+}
+
 /* One array for each block, as large as the largest allocation in it: of copies of a block, and of buffers that have it
  * in turns. */
 static LLVMValueRef shared_array(Gen *g, const Buffer *b)
 {
     const Buffer *home = shared_home(b);
     char          name[512];
+    for (size_t i = 0; g->kernel->shared_bytes > GPU_SHARED_BYTES && i < g->kernel->shared.count; i++)
+        if (g->kernel->shared.at[i].home == home)
+            return asked_array(g, g->kernel->shared.at[i].offset);
     snprintf(name, sizeof name, "%.200s.%.200s.%d", g->kernel->stmt->kernel.name, home->name, home->id);
     LLVMValueRef it = LLVMGetNamedGlobal(g->module, name);
     if (it)
@@ -160,7 +174,7 @@ static LLVMValueRef shared_array(Gen *g, const Buffer *b)
     it               = LLVMAddGlobalInAddressSpace(g->module, type, name, SHARED_SPACE);
     LLVMSetInitializer(it, LLVMGetUndef(type));
     LLVMSetLinkage(it, LLVMInternalLinkage);
-    LLVMSetAlignment(it, SCRATCH_ALIGNMENT);
+    LLVMSetAlignment(it, SHARED_ALIGNMENT);
     return it;
 }
 
@@ -168,7 +182,7 @@ static LLVMValueRef thread_array(Gen *g, const Buffer *b, LLVMTypeRef type)
 {
     LLVMPositionBuilderBefore(g->b, LLVMGetBasicBlockTerminator(g->f->entry));
     LLVMValueRef at = LLVMBuildAlloca(g->b, type, b->name);
-    LLVMSetAlignment(at, SCRATCH_ALIGNMENT);
+    LLVMSetAlignment(at, SHARED_ALIGNMENT);
     return at;
 }
 
