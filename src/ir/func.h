@@ -25,14 +25,8 @@ typedef struct Update {
     RVar        *rvars;
     const Expr  *where;   /* bool, or NULL */
     bool        *is_free; /* per dimension: args[d] is the free variable of d */
+    bool         gone;    /* of a plan: it has no steps any more, and keeps the numbers of those after it */
 } Update;
-
-/* Has it no steps, whatever the sizes? */
-static inline bool update_is_void(const Update *u)
-{
-    int64_t lo, hi;
-    return u->rvar_count == 1 && expr_is_int(u->rvars[0].lo, &lo) && expr_is_int(u->rvars[0].hi, &hi) && hi <= lo;
-}
 
 /* An argument of an extern stage: a function read through a buffer, or a scalar. */
 typedef struct StageArg {

@@ -287,7 +287,8 @@ static void make_void(const Checkpoint *k, int update)
         u->values[c] = expr_call(k->pool, f, c, f->types[c], f->rank, u->args);
     u->rvars    = ARENA_NEW(k->pl->arena, RVar);
     u->rvars[0] = (RVar){ k->u.rvars[0].name, number(k, 0), number(k, 0) };
-    while (f->update_count && update_is_void(&f->updates[f->update_count - 1]))
+    u->gone     = true;
+    while (f->update_count && f->updates[f->update_count - 1].gone)
         f->update_count--;
 }
 
@@ -315,7 +316,7 @@ static bool can_checkpoint(Checkpoint *k, const Directive *d)
         [SCAN_READS]  = "it reads its function elsewhere than at its own place and that of the step before",
     };
     for (int i = 0; i < d->update; i++)
-        if (!update_is_void(&k->f->updates[i]))
+        if (!k->f->updates[i].gone)
             return refuse(k->pl, ERROR_NOT_SCAN, d->loc,
                           "checkpoint the updates before it first, or define it as a "
                           "function of its own",

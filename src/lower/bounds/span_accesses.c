@@ -79,13 +79,23 @@ static int64_t most_extent(SpanEnv *sp, SymSpan s)
 }
 
 /* Conditions do not narrow the index of a function that is total where its extent would have a worse bound. Of two ends
- * that are always the same, one counts. */
+ * that are always the same, one counts; constants count where they are as near to each other as the ends may be apart.
+ */
 static SymSpan span_of_total(SpanEnv *sp, SymSpan base, SymSpan narrowed)
 {
-    const int64_t whole = most_extent(sp, base), most = most_extent(sp, narrowed);
-    SymSpan       s = whole < most ? base : narrowed;
-    if ((whole < most ? whole : most) == 0)
+    enum { MOST_WHOLE = 4096 };
+    const int64_t whole = most_extent(sp, base), narrow = most_extent(sp, narrowed);
+    const int64_t most = whole < narrow ? whole : narrow;
+    SymSpan       s    = whole < narrow ? base : narrowed;
+    int64_t       first, last, none;
+    if (!s.min || !s.max)
+        return s;
+    simplifier_bounds(sp->lw->simplifier, s.min, &first, &none);
+    simplifier_bounds(sp->lw->simplifier, s.max, &none, &last);
+    if (most == 0)
         s.min = s.max = s.min->depth < s.max->depth ? s.min : s.max;
+    else if (most <= MOST_WHOLE && last - first <= most)
+        s = (SymSpan){ x_int(sp->lw, first), x_int(sp->lw, last) };
     return s;
 }
 

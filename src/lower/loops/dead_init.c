@@ -51,7 +51,7 @@ static const Expr *place_at(Build *b, const Scan *s, const Expr *value)
 static bool find_scan(Build *b, const Func *f, const FuncBoxes *boxes, Scan *s)
 {
     int number = 0, fixed = 0;
-    while (number < f->update_count && update_is_void(&f->updates[number]))
+    while (number < f->update_count && f->updates[number].gone)
         number++;
     const Update *u = number < f->update_count ? &f->updates[number] : NULL;
     if (!u || u->rvar_count != 1 || u->where)

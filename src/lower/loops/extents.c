@@ -76,7 +76,8 @@ static const Expr *let_value(const Build *b, const Expr *e)
 }
 
 /* An upper bound of a form. c*min(p, q) is at most c*p and c*q, and c*min(p, q) - c*min(r, s) at most the larger of
- * c*(p - r) and c*(q - s); likewise with max. So both ends of a span are clamped, in one way. Looks `depth` deep. */
+ * c*(p - r) and c*(q - s); likewise with max. So both ends of a span are clamped, in one way. Looks `depth` deep; for
+ * kernels alone, whose storage must have a constant bound. */
 static int64_t bound_clamped(Build *b, const Expr *e, int depth);
 
 /* That of e with another atom, or two, in the place of those given: e + c*more. */
@@ -121,7 +122,7 @@ static int64_t bound_distance(Build *b, const Expr *min, const Expr *max, int de
 {
     int64_t    part;
     const bool low = max->op != EX_MIN && min->op == EX_MAX;
-    int64_t    hi  = bound_clamped(b, x_sub(b->lw, max, min), depth);
+    int64_t    hi  = bound_clamped(b, x_sub(b->lw, max, min), b->lw->gpu ? depth : 0);
     for (int i = 0; i < 2 && depth && (low || max->op == EX_MIN); i++) {
         part = low ? bound_distance(b, min->args[i], max, depth - 1) : bound_distance(b, min, max->args[i], depth - 1);
         hi   = part < hi ? part : hi;

@@ -18,7 +18,7 @@
 #include "lower/bounds/index_expr.h"
 #include "lower/passes/pass_tools.h"
 
-enum { MOST_CONDITIONS = 24, MOST_NAMES = 1024, MOST_SELDOM = 4096 };
+enum { MOST_CONDITIONS = 24, MOST_NAMES = 1024, MOST_REMAINDERS = 4096 };
 
 /* A name that is bound in the block. */
 typedef struct InnerName {
@@ -160,28 +160,35 @@ static bool require(InteriorPass *p, const Expr *form)
     return true;
 }
 
-/* Does `form >= 0` fail in every block where ports begin at coordinate 0, as most do? So it is with a guard for the one
- * column more that a coarser level needs where a tile does not begin at a multiple of its stride. What fails for
- * more values than it holds for, as 1 - size % 32 or 3 - size, is taken to fail too: so it is in the first iteration of
- * a scan whose chunks begin elsewhere. */
-static bool never_holds(InteriorPass *p, const Expr *form)
+/* The form where ports begin at coordinate 0, as most do. */
+static const Expr *at_zero(InteriorPass *p, const Expr *form)
 {
     Lower         *lw      = p->lw;
     const Program *program = lw->program;
-    int64_t        value, most;
-    if (contents(p, form, 0).names)
-        return false;
     for (size_t i = 0; i < program->buffers.count; i++)
         for (int d = 0; program->buffers.at[i]->kind != BUFFER_SCRATCH && d < program->buffers.at[i]->rank; d++) {
             const char *min  = intern(lw->cx, arena_printf(lw->arena, "%s.min.%d", program->buffers.at[i]->name, d));
             const Expr *zero = x_int(lw, 0);
             form             = expr_substitute(lw->exprs, form, 1, &min, &zero);
         }
-    form = simplify(p->known, form);
-    if (expr_is_int(form, &value))
-        return value < 0;
-    simplifier_bounds(p->known, form, &value, &most);
-    return most < MOST_SELDOM && value + most < 0;
+    return simplify(p->known, form);
+}
+
+/* Does `form >= 0` fail in every block where ports begin at 0? So it is with a guard for the one column more that a
+ * coarser level needs where a tile does not begin at a multiple of its stride. */
+static bool never_holds(InteriorPass *p, const Expr *form)
+{
+    int64_t value;
+    return !contents(p, form, 0).names && expr_is_int(at_zero(p, form), &value) && value < 0;
+}
+
+/* Does it hold for few remainders, as 1 - size % 32? So it is in the first iteration of a scan whose chunks begin
+ * elsewhere. */
+static bool seldom_holds(InteriorPass *p, const Expr *form)
+{
+    int64_t least, most;
+    simplifier_bounds(p->known, at_zero(p, form), &least, &most);
+    return -MOST_REMAINDERS < least && most < MOST_REMAINDERS && least + most < 0;
 }
 
 /* Takes a <= b for granted; then a test of the block shows that it holds. False: no test does. */
@@ -234,23 +241,27 @@ static int interior_operand(InteriorPass *p, ExprOp op, const Expr *a, const Exp
     return !way ? -1 : (way > 0) == second;
 }
 
+/* Is a <= b in all iterations of all blocks where ports begin at 0? */
+static bool always_holds(InteriorPass *p, const Expr *a, const Expr *b)
+{
+    const Expr *form = least(p, opened(p, expr_binary(p->lw->exprs, EX_SUB, KN_I32, b, a)));
+    int64_t     lo   = -1, hi;
+    if (form)
+        simplifier_bounds(p->known, at_zero(p, form), &lo, &hi);
+    return lo >= 0;
+}
+
 static const Expr *decide_extreme(InteriorPass *p, const Expr *e)
 {
     const int kept = interior_operand(p, (ExprOp)e->op, opened(p, e->args[0]), opened(p, e->args[1]));
     if (kept < 0)
         return e;
-    for (int i = 0; i < 2; i++) { /* where it never is, the other one may always be */
-        const Expr *it = e->args[i ? !kept : kept], *other = e->args[i ? kept : !kept];
-        if (decide(p, e->op == EX_MIN ? it : other, e->op == EX_MIN ? other : it))
-            return it;
+    const Expr *it = e->args[kept], *other = e->args[!kept];
+    if (always_holds(p, e->op == EX_MIN ? other : it, e->op == EX_MIN ? it : other)) { /* the other one */
+        other = it;
+        it    = e->args[!kept];
     }
-    return e;
-}
-
-/* Takes a <= b for granted, and of a <= min(c, d) both parts. */
-static bool decide_parts(InteriorPass *p, const Expr *a, const Expr *b)
-{
-    return b->op == EX_MIN ? decide_parts(p, a, b->args[0]) && decide_parts(p, a, b->args[1]) : decide(p, a, b);
+    return decide(p, e->op == EX_MIN ? it : other, e->op == EX_MIN ? other : it) ? it : e;
 }
 
 /* Is the comparison decided, so that it holds? */
@@ -260,7 +271,7 @@ static bool decide_comparison(InteriorPass *p, const Expr *e)
     if ((e->op != EX_LE && e->op != EX_LT) || e->args[0]->type != KN_I32 ||
         !(varies(p, opened(p, e->args[0])) || varies(p, opened(p, e->args[1]))))
         return false;
-    return decide_parts(p, e->op == EX_LT ? x_add(lw, e->args[0], x_int(lw, 1)) : e->args[0], e->args[1]);
+    return decide(p, e->op == EX_LT ? x_add(lw, e->args[0], x_int(lw, 1)) : e->args[0], e->args[1]);
 }
 
 static void keep_node(const Expr *e, void *user)
@@ -378,27 +389,14 @@ static const Stmt *inside_body(InteriorPass *p, const Stmt *s, const Expr *first
     return body;
 }
 
-typedef struct LoopKinds {
-    InteriorPass *p;
-    bool          serial, unrolled; /* serial: and of no constant extent */
-} LoopKinds;
-
-static void find_kinds(void *user, const Stmt *s)
+/* Does the test show that `form` is not negative? */
+static bool has_test(const BlockTest *test, const Expr *form)
 {
-    LoopKinds *k = user;
-    int64_t    extent;
-    if (s->kind == STMT_FOR && s->loop.kind == LOOP_SERIAL)
-        k->serial |= !expr_is_int(simplify(k->p->known, s->loop.extent), &extent);
-    k->unrolled |= s->kind == STMT_FOR && s->loop.kind == LOOP_UNROLL;
-    stmt_children(s, NULL, find_kinds, k);
-}
-
-/* Are there unrolled copies in the body, and no loop but for a constant number of times? */
-static bool has_copies(InteriorPass *p, const Stmt *body)
-{
-    LoopKinds k = { .p = p };
-    find_kinds(&k, body);
-    return k.unrolled && !k.serial;
+    int64_t more;
+    bool    found = false;
+    for (int i = 0; i < test->count && !found; i++)
+        found = expr_difference(form, test->forms[i], &more) && more >= 0;
+    return found;
 }
 
 /* The tests of `all` that `some` does not have: NULL if there are none. */
@@ -406,11 +404,7 @@ static const Expr *further_tests(InteriorPass *p, const BlockTest *all, const Bl
 {
     const Expr *test = NULL;
     for (int i = 0; i < all->count; i++) {
-        bool    found = false;
-        int64_t more;
-        for (int j = 0; j < some->count && !found; j++)
-            found = expr_difference(all->forms[i], some->forms[j], &more) && more >= 0;
-        if (!found)
+        if (!has_test(some, all->forms[i]))
             test = x_and(p->lw, test, simplify(p->known, x_le(p->lw, x_int(p->lw, 0), all->forms[i])));
     }
     return test;
@@ -434,22 +428,23 @@ static const Stmt *last_apart(InteriorPass *p, const Stmt *s, const Expr *min, c
 
 static const Stmt *inside_loop(InteriorPass *p, const Stmt *s, bool peeled);
 
-/* The loop with its first iteration before it, with its guards, if they hold in all others; NULL: they do not. */
+/* The loop with its first iteration before it, with its guards, if they hold in all others and seldom in it; else
+ * NULL. */
 static const Stmt *first_apart(InteriorPass *p, const Stmt *s, const Expr *first, const Expr *last,
                                const BlockTest *before)
 {
-    Lower          *lw  = p->lw;
-    const BlockTest all = p->test;
-    const Expr     *one = x_int(lw, 1);
-    p->test             = *before;
+    Lower          *lw   = p->lw;
+    const BlockTest all  = p->test;
+    const Expr     *one  = x_int(lw, 1);
+    bool            more = false;
+    p->test              = *before;
     inside_body(p, s, opened(p, x_add(lw, first, one)), last, last);
-    const bool more  = !p->full && p->test.decisions > all.decisions;
-    p->test          = *before;
-    const Stmt *rest = more ? inside_loop(p,
-                                          stmt_for(lw->arena, s->loop.name, s->loop.kind, x_add(lw, s->loop.min, one),
-                                                   x_sub(lw, s->loop.extent, one), s->loop.body),
-                                          true)
-                            : NULL;
+    for (int i = 0; i < all.count && !p->full; i++)
+        more |= !has_test(&p->test, all.forms[i]) && seldom_holds(p, all.forms[i]);
+    p->test            = *before;
+    const Stmt *others = stmt_for(lw->arena, s->loop.name, s->loop.kind, x_add(lw, s->loop.min, one),
+                                  x_sub(lw, s->loop.extent, one), s->loop.body);
+    const Stmt *rest   = more ? inside_loop(p, others, true) : NULL;
     if (!rest)
         p->test = all;
     return rest ? stmt_pair(lw->arena,
@@ -468,8 +463,9 @@ static const Stmt *inside_loop(InteriorPass *p, const Stmt *s, bool peeled)
     int64_t         constant;
     const BlockTest before = p->test;
     const Stmt     *body   = inside_body(p, s, first, last, last);
-    const bool  apart = body && s->loop.kind == LOOP_SERIAL && !expr_is_int(extent, &constant) && has_copies(p, body);
-    const Stmt *rest  = apart && !peeled ? first_apart(p, s, first, last, &before) : NULL;
+    const bool      apart =
+        body && s->loop.kind == LOOP_SERIAL && !expr_is_int(extent, &constant) && has_unrolled(p->known, body);
+    const Stmt *rest = apart && !peeled ? first_apart(p, s, first, last, &before) : NULL;
     if (rest)
         return rest;
     if (apart) {
@@ -505,51 +501,6 @@ static const Stmt *inside(void *user, const Stmt *s)
 
 /* ---- Kernels --------------------------------------------------------------------------------------- */
 
-/* Do loops of which the number of iterations is not constant index registers of a thread? */
-typedef struct RegisterSearch {
-    Varying varying; /* with the variables of such loops */
-    Map     own;     /* the buffers that a thread allocates in registers */
-    bool    thread, found;
-} RegisterSearch;
-
-static void check_access(RegisterSearch *r, const Buffer *b, const Expr *index)
-{
-    r->found = r->found || (map_get(&r->own, b) && varying_expr(&r->varying, index));
-}
-
-static void find_loads(const Expr *e, void *user)
-{
-    if (e->op == EX_LOAD)
-        check_access(user, e->u.buffer, e->args[0]);
-}
-
-static void find_in_expr(void *user, const Expr *e)
-{
-    RegisterSearch *r = user;
-    expr_visit(r->varying.pool, e, find_loads, r);
-}
-
-static void find_registers(void *user, const Stmt *s)
-{
-    RegisterSearch *r     = user;
-    const bool      outer = r->thread;
-    int64_t         extent;
-    if (s->kind == STMT_ALLOC && s->alloc.buffer->memory == MEMORY_REGISTER && r->thread)
-        map_set(&r->own, s->alloc.buffer, s);
-    for (int i = 0; s->kind == STMT_STORE && i < s->store.count; i++)
-        check_access(r, s->store.places[i].buffer, s->store.places[i].index);
-    if (s->kind == STMT_LET)
-        varying_bind(&r->varying, s->let.name, varying_expr(&r->varying, s->let.value));
-    if (s->kind == STMT_FOR) {
-        r->thread |= loop_table[s->loop.kind].thread;
-        varying_bind(&r->varying, s->loop.name,
-                     !loop_table[s->loop.kind].thread && !expr_is_int(s->loop.extent, &extent));
-    }
-    if (!r->found)
-        stmt_children(s, find_in_expr, find_registers, r);
-    r->thread = outer;
-}
-
 /* The code of a block where a test of it holds, else `other`. */
 static const Stmt *version(InteriorPass *p, const Stmt *s, bool whole, const Stmt *other)
 {
@@ -569,11 +520,7 @@ static const Stmt *version(InteriorPass *p, const Stmt *s, bool whole, const Stm
 
 static const Stmt *with_interior(InteriorPass *p, const Stmt *s)
 {
-    RegisterSearch registers = { 0 };
-    varying_init(&registers.varying, p->lw->exprs, p->lw->arena, NULL);
-    map_init(&registers.own, p->lw->arena);
-    find_registers(&registers, s);
-    if (!registers.found)
+    if (!indexes_registers(p->lw, s))
         return version(p, s, false, s);
     const Stmt *whole = version(p, s, true, s);
     const int   some  = p->test.decisions;
