@@ -48,10 +48,45 @@ static Func *make_copy(Scheduling *s, const Directive *d, const char *name, cons
     return f;
 }
 
+/* Is the boundary around the box of the input itself? */
+static bool is_around_input(Elab *el, const FuncRef *r)
+{
+    const Func *in = ref_input(r);
+    for (int d = 0; in && d < in->rank; d++)
+        if (r->extent[d] && (r->min[d] != expr_dim(el->pool, EX_DIM_MIN, in, d) ||
+                             r->extent[d] != expr_dim(el->pool, EX_DIM_EXTENT, in, d)))
+            return false;
+    return in;
+}
+
+/* The input through each boundary that is directly around it. Another function's boundary can be a function that is
+ * scheduled itself. */
+static void find_forms(Scheduling *s, Directive *d, const Func *made)
+{
+    Elab        *el   = s->el;
+    const Expr **args = ARENA_ARRAY(el->arena, const Expr *, (size_t)made->rank);
+    for (int k = 0; k < made->rank; k++)
+        args[k] = expr_var(el->pool, KN_I32, made->args[k]);
+    d->forms = ARENA_ARRAY(el->arena, BoundedForm, el->boundaries.count);
+    for (size_t i = 0; i < el->boundaries.count; i++) {
+        const FuncRef *r = el->boundaries.at[i];
+        if (r->func != d->func || d->func->kind != FUNC_INPUT || r->base->boundary)
+            continue;
+        const ElabValue v = call_ref(el, r, args);
+        BoundedForm    *f = &d->forms[d->form_count++];
+        f->own_box        = is_around_input(el, r);
+        f->values         = ARENA_ARRAY(el->arena, const Expr *, (size_t)made->component_count);
+        for (int c = 0; c < made->component_count; c++)
+            f->values[c] = v.kind == VAL_TUPLE ? v.items[c].expr : v.expr;
+    }
+}
+
 /* f.stage(…): a copy of f. */
 static Func *make_stage(Scheduling *s, Directive *d)
 {
-    return make_copy(s, d, made_name(s, d), d->func);
+    Func *f = make_copy(s, d, made_name(s, d), d->func);
+    find_forms(s, d, f);
+    return f;
 }
 
 typedef struct NameList {

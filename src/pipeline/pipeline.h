@@ -27,6 +27,12 @@ typedef struct ScheduleArg {
     Loc             loc;
 } ScheduleArg;
 
+/* stage: an input through a boundary that the program puts around it. */
+typedef struct BoundedForm {
+    const Expr **values;  /* one per component, over the variables of `made` */
+    bool         own_box; /* it is around the box of the input: what is read there is the same without it */
+} BoundedForm;
+
 typedef struct Directive {
     const struct DirectiveInfo *info;
     Func                       *func;
@@ -37,6 +43,8 @@ typedef struct Directive {
                         * pipeline: its name, arguments and loops are known here, the expressions of updates are the
                         * plan's */
     Func        *also; /* separate: what `made` is a copy of; checkpoint: the chunks */
+    BoundedForm *forms;
+    int          form_count;
     int          arg_count;
     ScheduleArg *args;
     Loc          loc; /* of its name */

@@ -189,6 +189,7 @@ Plan *plan_make(kn_pipeline *p, const Schedule *schedule, Arena *arena, PlanTarg
     distribute(&pl);
     if (!plan_inline(&pl))
         return NULL;
+    plan_kept_reads(&pl);
     plan_narrow(&pl);
     begin_defs(&pl);
     plan_readers(&pl);

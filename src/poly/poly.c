@@ -10,6 +10,7 @@
 #include "poly/source/source.h"
 #include "poly/tile/tile.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -65,8 +66,9 @@ static bool read_options(kn_context *cx, const kn_tile_options *given, TileOptio
                                                                     : 1,
                                      .l1       = cache_size(1, DEFAULT_L1),
                                      .l2       = cache_size(2, DEFAULT_L2) };
-    if (given->target && strcmp(given->target, "openmp")) {
-        diag_status(cx, KN_ERROR_ARGUMENT, "there is no target `%s` for C loops; the targets are: openmp",
+    options->device = given->target && !strcmp(given->target, "cuda");
+    if (given->target && !options->device && strcmp(given->target, "openmp")) {
+        diag_status(cx, KN_ERROR_ARGUMENT, "there is no target `%s` for C loops; the targets are: openmp, cuda",
                     given->target);
         return false;
     }
@@ -75,25 +77,57 @@ static bool read_options(kn_context *cx, const kn_tile_options *given, TileOptio
 
 /* ---- Regions ---- */
 
-static const char *tile_scop(Scop *scop, const TileOptions *options, Text *explained)
+/* Where the texts of a region go besides its place. */
+typedef struct Outputs {
+    Text *explained; /* NULL: nobody asked */
+    Text *cuda;      /* NULL: for processors */
+    int   region;    /* in the file, from 0 */
+} Outputs;
+
+/* The name of a region's function in the CUDA file: kn_FILE_FUNCTION_K. */
+static const char *device_function(const Region *r, int k)
+{
+    const char *slash = strrchr(r->path, '/');
+    char       *name  = arena_printf(r->arena, "kn_%s", slash ? slash + 1 : r->path);
+    char       *dot   = strrchr(name, '.');
+    if (dot)
+        *dot = 0;
+    for (char *c = name; *c; c++)
+        *c = isalnum((unsigned char)*c) ? *c : '_';
+    return arena_printf(r->arena, "%s_%s_%d", name, r->function, k);
+}
+
+static const char *tile_cuda(const Tiled *tiled, const Outputs *out)
+{
+    const Region *r = tiled->scop->region;
+    const char   *unfit;
+    const char   *text = emit_cuda(tiled, device_function(r, out->region), out->cuda, &unfit);
+    if (!text && unfit)
+        diag_error(r->arena->cx, region_loc(r, r->body->place), "--target openmp", "no kernels can be made: %s", unfit);
+    else if (!text)
+        scop_isl_failed(tiled->scop);
+    return text;
+}
+
+static const char *tile_scop(Scop *scop, const TileOptions *options, const Outputs *out)
 {
     Tiled *tiled = tile_new(scop, options);
     if (!tiled)
         return NULL;
-    const char *text = emit_c(tiled);
-    if (!text)
+    const char *text = out->cuda ? tile_cuda(tiled, out) : emit_c(tiled);
+    if (!text && !out->cuda)
         scop_isl_failed(scop);
-    else if (explained)
-        tile_explain(explained, tiled);
+    else if (text && out->explained)
+        tile_explain(out->explained, tiled);
     tile_free(tiled);
     return text;
 }
 
-static const char *tile_region(kn_context *cx, const Region *region, const TileOptions *options, Text *explained)
+static const char *tile_region(kn_context *cx, const Region *region, const TileOptions *options, const Outputs *out)
 {
     isl_ctx    *isl  = scop_isl(cx->config.quota);
     Scop       *scop = scop_new(region->arena, isl, region);
-    const char *text = scop ? tile_scop(scop, options, explained) : NULL;
+    const char *text = scop ? tile_scop(scop, options, out) : NULL;
     scop_free(scop);
     isl_ctx_free(isl);
     return text;
@@ -121,21 +155,27 @@ static const char *tile(PolyCall *call)
     kn_context *cx      = call->cx;
     Regions     regions = { 0 };
     TileOptions options;
-    Text        explained;
+    Text        explained, cuda;
     if (!read_options(cx, call->options, &options))
         return NULL;
     text_init(&explained, call->arena);
+    text_init(&cuda, call->arena);
+    if (options.device)
+        emit_cuda_begin(&cuda, call->source->name);
     const char *preprocessed = source_preprocess(cx, call->arena, call->source, call->options);
     if (!preprocessed ||
         !source_regions(cx, call->arena, call->source, preprocessed, call->options->temporary, &regions))
         return NULL;
     const char **texts = ARENA_ARRAY(call->arena, const char *, regions.items.count);
     for (size_t i = 0; i < regions.items.count; i++) {
-        texts[i] = tile_region(cx, regions.items.at[i], &options, call->options->explain ? &explained : NULL);
+        const Outputs out = { call->options->explain ? &explained : NULL, options.device ? &cuda : NULL, (int)i };
+        texts[i]          = tile_region(cx, regions.items.at[i], &options, &out);
         if (!texts[i])
             return NULL;
     }
     call->explained = call->options->explain ? text_string(&explained) : NULL;
+    if (call->options->kernels)
+        *call->options->kernels = options.device ? text_string(&cuda) : NULL;
     return splice(call->arena, call->source, &regions, texts);
 }
 

@@ -33,7 +33,9 @@ typedef struct TileOptions {
     int       sizes[MOST_TILE_DIMS];
     bool      fuse_all; /* maximal fusion */
     int       threads;
-    int64_t   l1, l2; /* bytes a core can count on */
+    int64_t   l1, l2;    /* bytes a core can count on */
+    bool      automatic; /* the shape is one of those that auto tries */
+    bool      device;    /* for a GPU: kernels, blocks and threads are marked */
 } TileOptions;
 
 /* Memory that a tile has for itself, for the elements of one array that live and die in it. Element a[…] of the array
@@ -67,6 +69,11 @@ typedef struct TiledStatement {
 #define MARK_PARALLEL "parallel" /* iterations of the band's first loop are independent: run by threads */
 #define MARK_TILE     "tile"     /* below it: one tile; scratch is allocated here */
 #define MARK_VECTOR   "vector"   /* iterations of the loop below do not depend on each other */
+/* For a device (device.c): "kernel X Y Z", one launch with blocks of X x Y x Z threads; "block.K.N" and "thread.K.N" at
+ * loops that do not depend on each other: of N loops, one inside the other, the one that has K inside. */
+#define MARK_KERNEL "kernel"
+#define MARK_BLOCK  "block"
+#define MARK_THREAD "thread"
 
 typedef struct Tiled {
     const Scop *scop;

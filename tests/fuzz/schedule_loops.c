@@ -415,7 +415,7 @@ static void prefetch(Scheduler *s, const Def *d)
         }
 }
 
-/* The steps in diamonds, along the outermost free argument. */
+/* The steps in diamonds, along the outermost free argument; perhaps in pieces of the next one. */
 static void time_tile(Scheduler *s, const Def *d)
 {
     int dim = d->func->rank - 1;
@@ -426,7 +426,13 @@ static void time_tile(Scheduler *s, const Def *d)
         emit(&s->g, "%s, 4)", d->func->args[0]);
     }
     directive(s, "time_tile");
-    emit(&s->g, "%s, %s, %u)", d->update->rvars[0].name, d->func->args[dim], 4 + (unsigned)pick(&s->g, 12));
+    emit(&s->g, "%s, %s, %u", d->update->rvars[0].name, d->func->args[dim], 4 + (unsigned)pick(&s->g, 12));
+    int inner = dim - 1;
+    while (inner > 0 && !d->update->is_free[inner])
+        inner--;
+    if (inner > 0 && chance(&s->g, 50))
+        emit(&s->g, ", %s, %u", d->func->args[inner], 4 + (unsigned)pick(&s->g, 8));
+    emit(&s->g, ")");
     end_chain(s);
 }
 

@@ -355,6 +355,8 @@ static const Row obeyed_by_gpu[] = {
     { BLUR, "out.gpu_blocks(y).launch_bounds(64, 8)",
       "blurx" DEFAULT_KERNEL "out.compute_root().launch_bounds(64, 8).gpu_blocks(y)\n" },
     { BLUR, "", "blurx" DEFAULT_KERNEL "out" DEFAULT_KERNEL },
+    { BLUR, "out.gpu_blocks(y).gpu_threads(x) blurx.compute_at(out, y).align_storage(x, 1)",
+      "blurx.compute_at(out, y).align_storage(x, 1)\nout.compute_root().gpu_blocks(y).gpu_threads(x)\n" },
     { BLUR, "out.gpu_tile(x, y, xo, yo, xi, yi, 16, 4)",
       "blurx" DEFAULT_KERNEL
       "out.compute_root().split(x, xo, xi, 16, tail: guard).split(y, yo, yi, 4, tail: guard)"

@@ -518,11 +518,20 @@ static const Stmt *version(InteriorPass *p, const Stmt *s, bool whole, const Stm
     return all ? stmt_if(p->lw->arena, all, fast, other) : fast;
 }
 
+/* The code of ragged blocks: its copies know their channels, too, where the output has as many. */
+static const Stmt *ragged(InteriorPass *p, const Stmt *s)
+{
+    const HostLets host  = { p->host_names, p->host_values, p->host_count };
+    const Expr    *all   = NULL;
+    const Stmt    *known = with_channels(p->lw, &host, s, &all);
+    return all ? stmt_if(p->lw->arena, all, known, s) : s;
+}
+
 static const Stmt *with_interior(InteriorPass *p, const Stmt *s)
 {
     if (!indexes_registers(p->lw, s))
         return version(p, s, false, s);
-    const Stmt *whole = version(p, s, true, s);
+    const Stmt *whole = version(p, s, true, ragged(p, s));
     const int   some  = p->test.decisions;
     const Stmt *fast  = version(p, s, false, whole);
     return p->test.decisions > some ? fast : whole;

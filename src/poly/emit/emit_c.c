@@ -7,6 +7,8 @@
  *         compiler sees a counted loop. They are computed in long.
  * From    Grosser, Verdoolaege, Cohen 2015: loops from schedule trees, by isl. */
 #include "poly/emit/writer.h"
+#include "poly/emit/cuda.h"
+#include "poly/source/parser.h"
 #include "poly/source/source.h"
 
 #include <string.h>
@@ -15,12 +17,12 @@ enum { INDENT = 2, MOST_BOUND = 24 /* a bound with a longer text gets a name */ 
 
 /* ---- Lines ---- */
 
-static void begin_line(Writer *w)
+void begin_line(Writer *w)
 {
-    text_printf(w->out, "%s%*s", w->tiled->scop->region->indent, INDENT * w->indent, "");
+    text_printf(w->out, "%s%*s", w->prefix, INDENT * w->indent, "");
 }
 
-static void line(Writer *w, const char *text)
+void line(Writer *w, const char *text)
 {
     begin_line(w);
     text_printf(w->out, "%s\n", text);
@@ -29,7 +31,7 @@ static void line(Writer *w, const char *text)
 /* ---- Statements ---- */
 
 /* An iterator is what it is in the new loops; an access to scratch has the scratch's subscripts. */
-static bool print_leaf(void *user, Text *out, const CExpr *e, bool subscript)
+bool print_leaf(void *user, Text *out, const CExpr *e, bool subscript)
 {
     Writer               *w = user;
     const Instance       *n = w->instance;
@@ -39,7 +41,11 @@ static bool print_leaf(void *user, Text *out, const CExpr *e, bool subscript)
             if (s->source->iterators[k] == e->symbol) {
                 const char *text  = ast_string(w, n->iterators[k], subscript ? 11 : 12);
                 const bool  plain = subscript || strspn(text, "0123456789") == strlen(text);
-                text_printf(out, plain ? "%s" : "(%s)%s", plain ? text : e->symbol->spelling, text);
+                text_printf(out, plain ? "%s" : "(%s)%s",
+                            plain       ? text
+                            : w->device ? c_type_name(e->symbol->type)
+                                        : e->symbol->spelling,
+                            text);
                 return true;
             }
         w->failed = true;
@@ -57,7 +63,7 @@ static bool print_leaf(void *user, Text *out, const CExpr *e, bool subscript)
     return false;
 }
 
-static void copy_statement(Writer *w, const Instance *n)
+void copy_statement(Writer *w, const Instance *n)
 {
     const TiledStatement *s = n->statement;
     Text                  own, array;
@@ -84,7 +90,7 @@ static void user_node(Writer *w, isl_ast_node *node)
         copy_statement(w, w->instance);
         return;
     }
-    const ExprHooks hooks  = { w, print_leaf };
+    const ExprHooks hooks  = { w, print_leaf, false };
     const CStmt    *assign = w->instance->statement->source->assign;
     begin_line(w);
     print_expr(w->out, assign->target, &hooks);
@@ -94,8 +100,6 @@ static void user_node(Writer *w, isl_ast_node *node)
 }
 
 /* ---- Loops ---- */
-
-static void write_node(Writer *w, isl_ast_node *node);
 
 /* The source's iterator that the loop variable is, in all statements below that have one; NULL: none. */
 typedef struct Naming {
@@ -131,18 +135,18 @@ static bool name_taken(const Writer *w, const char *name)
     return false;
 }
 
-static const char *bound(Writer *w, isl_ast_expr *e, const char *variable, const char *what)
+const char *bound(Writer *w, isl_ast_expr *e, const char *variable, const char *what)
 {
     const char *text = ast_string(w, e, 9);
     if (strlen(text) <= MOST_BOUND && !strchr(text, '('))
         return text;
     const char *name = arena_printf(w->arena, "%s_%s", variable, what);
-    line(w, arena_printf(w->arena, "const long %s = %s;", name, ast_string(w, e, 0)));
+    line(w, arena_printf(w->arena, "const %s %s = %s;", w->integer, name, ast_string(w, e, 0)));
     return name;
 }
 
 /* The loop's name in the text: the source's iterator that its variable is, or isl's name. */
-static const char *loop_name(Writer *w, const char *variable, isl_ast_node *body)
+const char *loop_name(Writer *w, const char *variable, isl_ast_node *body)
 {
     Naming naming = { .variable = variable };
     isl_ast_node_foreach_descendant_top_down(body, note_name, &naming);
@@ -183,20 +187,20 @@ static void counted_loop(Writer *w, isl_ast_node *node, const char *name)
     isl_ast_expr_free(last);
 }
 
-static void open_block(Writer *w, const char *header)
+void open_block(Writer *w, const char *header)
 {
     line(w, header);
     w->indent++;
 }
 
-static void close_block(Writer *w)
+void close_block(Writer *w)
 {
     w->indent--;
     line(w, "}");
 }
 
 /* The body of a loop whose variable has that name. */
-static void loop_body(Writer *w, const char *variable, const char *name, isl_ast_node *body)
+void loop_body(Writer *w, const char *variable, const char *name, isl_ast_node *body)
 {
     const ShownName shown = { variable, name };
     vec_push(w->arena, &w->names, shown);
@@ -235,7 +239,7 @@ static void for_node(Writer *w, isl_ast_node *node)
     isl_ast_expr_free(iterator);
 }
 
-static void if_node(Writer *w, isl_ast_node *node)
+void if_node(Writer *w, isl_ast_node *node)
 {
     isl_ast_expr *cond = isl_ast_node_if_get_cond(node);
     isl_ast_node *yes  = isl_ast_node_if_get_then_node(node);
@@ -274,16 +278,21 @@ static isl_bool note_scratch(isl_ast_node *node, void *user)
     return isl_bool_false;
 }
 
+bool scratch_used(isl_ast_node *tile, const Scratch *s)
+{
+    ScratchUse use = { s, false };
+    isl_ast_node_foreach_descendant_top_down(tile, note_scratch, &use);
+    return use.used;
+}
+
 /* Scratch of one tile: arrays of its own, aligned for vectors. Where its order allows it, isl runs what only the first
  * tiles have in loops of its own; the scratch would be gone by then. It is told not to (group_coscheduled), and a
  * second place for the same scratch fails. */
 static void declare_scratch(Writer *w, isl_ast_node *tile)
 {
     for (size_t i = 0; i < w->tiled->scratch.count; i++) {
-        const Scratch *s   = w->tiled->scratch.at[i];
-        ScratchUse     use = { s, false };
-        isl_ast_node_foreach_descendant_top_down(tile, note_scratch, &use);
-        if (!use.used)
+        const Scratch *s = w->tiled->scratch.at[i];
+        if (!scratch_used(tile, s))
             continue;
         for (size_t k = 0; k < w->declared.count; k++)
             w->failed |= w->declared.at[k] == s;
@@ -322,8 +331,10 @@ static void block_node(Writer *w, isl_ast_node *node)
     isl_ast_node_list_free(list);
 }
 
-static void write_node(Writer *w, isl_ast_node *node)
+void write_node(Writer *w, isl_ast_node *node)
 {
+    if (w->device && device_node(w, node))
+        return;
     switch (isl_ast_node_get_type(node)) {
     case isl_ast_node_for: for_node(w, node); return;
     case isl_ast_node_if: if_node(w, node); return;
@@ -364,7 +375,7 @@ static void declare_locals(Writer *w)
 }
 
 /* Is the array itself accessed by the tiled program? */
-static bool is_accessed(const Tiled *t, const CSymbol *array)
+bool is_accessed(const Tiled *t, const CSymbol *array)
 {
     for (size_t i = 0; i < t->statements.count; i++) {
         const TiledStatement *s = &t->statements.at[i];
@@ -389,7 +400,7 @@ static void void_arrays(Writer *w)
 }
 
 /* Parameters as bounds have them: long, so that no sum of theirs overflows. */
-static void widen_parameters(Writer *w)
+void widen_parameters(Writer *w)
 {
     const Scop *scop = w->tiled->scop;
     for (size_t i = 0; i < scop->parameters.count; i++) {
@@ -402,12 +413,13 @@ static void widen_parameters(Writer *w)
         const ShownName shown = { s->name, s->type == KN_I64 ? s->name : name };
         vec_push(w->arena, &w->names, shown);
         if (s->type != KN_I64)
-            line(w, arena_printf(w->arena, "const long %s = %s;", name, s->name));
+            line(w,
+                 arena_printf(w->arena, "const long %s = %s;", name, w->device ? device_name(w->arena, s) : s->name));
     }
 }
 
 /* Macros of the block, between its first lines; each is defined once in a file. */
-static void define_macros(Writer *w, Text *out)
+void define_macros(Writer *w, Text *out)
 {
     const struct {
         bool        used;
@@ -432,22 +444,34 @@ static void write_given(Writer *w)
     line(w, "}");
 }
 
-const char *emit_c(const Tiled *tiled)
+isl_ast_node *make_loops(Writer *w)
 {
-    Arena         *arena = tiled->scop->arena;
-    Text           body, out;
-    Writer         w     = { .tiled = tiled, .arena = arena, .out = &body, .indent = 1 };
+    const Tiled   *tiled = w->tiled;
     isl_ast_build *build = isl_ast_build_from_context(isl_set_copy(tiled->scop->context));
-    text_init(&body, arena);
-    text_init(&out, arena);
-    build = isl_ast_build_set_at_each_domain(build, note_instance, &w);
-    build = isl_ast_build_set_before_each_mark(build, mark_begins, &w);
-    build = isl_ast_build_set_after_each_mark(build, mark_ends, &w);
-    build = isl_ast_build_set_after_each_for(build, loop_ends, &w);
+    build                = isl_ast_build_set_at_each_domain(build, note_instance, w);
+    build                = isl_ast_build_set_before_each_mark(build, mark_begins, w);
+    build                = isl_ast_build_set_after_each_mark(build, mark_ends, w);
+    build                = isl_ast_build_set_after_each_for(build, loop_ends, w);
     isl_options_set_ast_build_group_coscheduled(tiled->scop->isl, tiled->scratch.count > 0);
-    isl_schedule *schedule = number_marks(&w, isl_schedule_copy(tiled->schedule));
+    isl_schedule *schedule = number_marks(w, isl_schedule_copy(tiled->schedule));
     isl_ast_node *root     = isl_ast_build_node_from_schedule(build, schedule);
     isl_ast_build_free(build);
+    return root;
+}
+
+const char *emit_c(const Tiled *tiled)
+{
+    Arena        *arena = tiled->scop->arena;
+    Text          body, out;
+    Writer        w    = { .tiled   = tiled,
+                           .arena   = arena,
+                           .out     = &body,
+                           .indent  = 1,
+                           .integer = "long",
+                           .prefix  = tiled->scop->region->indent };
+    isl_ast_node *root = make_loops(&w);
+    text_init(&body, arena);
+    text_init(&out, arena);
     if (root && !w.failed) {
         declare_locals(&w);
         widen_parameters(&w);

@@ -37,6 +37,12 @@ bool order_parallel(isl_schedule_node *band, isl_union_map *dependences)
     return carried == isl_bool_true;
 }
 
+bool order_is_loop_mark(const char *mark)
+{
+    return !strcmp(mark, MARK_PARALLEL) || !strcmp(mark, MARK_VECTOR) ||
+           !strncmp(mark, MARK_BLOCK, strlen(MARK_BLOCK)) || !strncmp(mark, MARK_THREAD, strlen(MARK_THREAD));
+}
+
 static isl_bool not_a_band(isl_schedule_node *node, void *user)
 {
     bool *found = user;

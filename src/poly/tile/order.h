@@ -13,6 +13,8 @@ isl_union_map *order_dependences(const Scop *s);
 isl_union_map *order_remaining(isl_schedule_node *node, isl_union_map *dependences);
 /* Can iterations of the band's first loop run in any order? */
 bool order_parallel(isl_schedule_node *band, isl_union_map *dependences);
+/* Is it the mark of a loop whose iterations are independent? */
+bool order_is_loop_mark(const char *mark);
 /* Is there a band below? */
 bool order_innermost(isl_schedule_node *band);
 

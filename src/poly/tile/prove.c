@@ -84,7 +84,7 @@ static const char *walk_mark(isl_schedule_node *node, isl_union_map *left)
 {
     isl_id     *id   = isl_schedule_node_mark_get_id(node);
     const char *name = isl_id_get_name(id);
-    bool        loop = strcmp(name, MARK_PARALLEL) == 0 || strcmp(name, MARK_VECTOR) == 0;
+    bool        loop = order_is_loop_mark(name);
     isl_id_free(id);
     isl_schedule_node *band = isl_schedule_node_get_child(node, 0);
     while (loop && isl_schedule_node_get_type(band) == isl_schedule_node_mark)

@@ -9,6 +9,7 @@
  *         (3) independence: no iteration of a loop marked parallel or vector touches memory that another one writes. */
 #include "poly/tile/prove.h"
 #include "poly/model/model.h"
+#include "poly/tile/order.h"
 
 #include <isl/flow.h>
 #include <isl/schedule_node.h>
@@ -227,7 +228,7 @@ static isl_bool prove_mark(isl_schedule_node *node, void *user)
     if (isl_schedule_node_get_type(node) != isl_schedule_node_mark)
         return isl_bool_true;
     isl_id *id   = isl_schedule_node_mark_get_id(node);
-    bool    loop = strcmp(isl_id_get_name(id), MARK_TILE) != 0;
+    bool    loop = order_is_loop_mark(isl_id_get_name(id));
     isl_id_free(id);
     if (!loop)
         return isl_bool_true;

@@ -3,6 +3,7 @@
 #include "poly/tile/tile.h"
 #include "poly/model/model.h"
 #include "poly/source/source.h"
+#include "poly/tile/device.h"
 #include "poly/tile/order.h"
 #include "poly/tile/overlap.h"
 #include "poly/tile/prove.h"
@@ -67,7 +68,8 @@ static const Shape shapes[] = {
 };
 
 /* What auto tries, the first that fits. */
-static const TileShape preferred[] = { SHAPE_DIAMOND, SHAPE_PARALLELOGRAM, SHAPE_SCALENE, SHAPE_NONE };
+static const TileShape preferred[]        = { SHAPE_DIAMOND, SHAPE_PARALLELOGRAM, SHAPE_SCALENE, SHAPE_NONE };
+static const TileShape device_preferred[] = { SHAPE_SCALENE, SHAPE_NONE };
 
 /* isl's operations that auto spends on one shape and its proof at most, and on its loops, for each statement and one
  * more: the loops of fdtd-2d, with 4 statements, take between 200000 and 400000. What is harder is left as it is. */
@@ -88,11 +90,14 @@ static bool has_loops(const Tiled *t)
 /* A proved program of that shape, or NULL and why; *unfit: the shape is not for such a region. */
 static Tiled *attempt(Scop *s, const TileOptions *options, TileShape shape, const char **why, bool *unfit)
 {
-    Tiled *t         = ARENA_NEW(s->arena, Tiled);
-    *t               = (Tiled){ .scop = s, .options = *options };
-    t->options.shape = shape;
-    *why             = shapes[shape].make(t) ? NULL : t->reason ? t->reason : shapes[shape].unfit;
-    *unfit           = *why != NULL;
+    Tiled *t             = ARENA_NEW(s->arena, Tiled);
+    *t                   = (Tiled){ .scop = s, .options = *options };
+    t->options.shape     = shape;
+    t->options.automatic = options->shape == SHAPE_AUTO;
+    *why                 = shapes[shape].make(t) ? NULL : t->reason ? t->reason : shapes[shape].unfit;
+    *unfit               = *why != NULL;
+    if (!*why && options->device && !device_map(t))
+        *why = "isl failed";
     if (!*why && isl_ctx_last_error(s->isl) == isl_error_none) {
         const char *wrong = tile_prove(t);
         if (wrong)
@@ -114,16 +119,17 @@ static Tiled *automatic(Scop *s, const TileOptions *options, const char **why)
     Tiled        *t     = NULL;
     Text          tried;
     text_init(&tried, s->arena);
-    for (size_t i = 0; !t && i < sizeof preferred / sizeof *preferred; i++) {
-        bool        last = preferred[i] == SHAPE_NONE, unfit;
-        const char *name = tile_shape_name(preferred[i]);
+    const TileShape *tries = options->device ? device_preferred : preferred;
+    for (size_t i = 0; !t && (!i || tries[i - 1] != SHAPE_NONE); i++) {
+        bool        last = tries[i] == SHAPE_NONE, unfit;
+        const char *name = tile_shape_name(tries[i]);
         isl_ctx_reset_error(s->isl);
         isl_ctx_reset_operations(s->isl);
         isl_ctx_set_max_operations(s->isl, last ? quota : share);
-        t = attempt(s, options, preferred[i], why, &unfit);
+        t = attempt(s, options, tries[i], why, &unfit);
         if (isl_ctx_last_error(s->isl) == isl_error_quota) {
             *why = "its share of the quota is used up";
-            i += preferred[i] == SHAPE_DIAMOND; /* parallelograms are as hard */
+            i += tries[i] == SHAPE_DIAMOND; /* parallelograms are as hard */
         }
         if (!t)
             text_printf(&tried, "%s%s: %s", tried.count ? "; " : "", name, *why);
