@@ -178,12 +178,11 @@ static Update *begin_update(Checkpoint *k, Func *g, const Directive *d)
 {
     const Update *names = &draft_of(k->pl, g)->origin->updates[0];
     Update       *u     = &g->updates[0];
-    *u                  = (Update){
-                         .loc = d->loc, .is_free = names->is_free, .rvar_count = names->rvar_count, .args = own_arguments(k, g)
-    };
-    u->values = ARENA_ARRAY(k->pl->arena, const Expr *, (size_t)g->component_count);
-    u->rvars  = ARENA_ARRAY(k->pl->arena, RVar, (size_t)u->rvar_count);
-    g->values = ARENA_ARRAY(k->pl->arena, const Expr *, (size_t)g->component_count);
+    *u                  = (Update){ .loc = d->loc, .is_free = names->is_free, .rvar_count = names->rvar_count };
+    u->args             = own_arguments(k, g);
+    u->values           = ARENA_ARRAY(k->pl->arena, const Expr *, (size_t)g->component_count);
+    u->rvars            = ARENA_ARRAY(k->pl->arena, RVar, (size_t)u->rvar_count);
+    g->values           = ARENA_ARRAY(k->pl->arena, const Expr *, (size_t)g->component_count);
     for (int i = 0; i < u->rvar_count; i++)
         u->rvars[i].name = fresh_name(k->pl, arena_printf(k->pl->arena, "%s.u0.%s", g->name, names->rvars[i].name));
     return u;
