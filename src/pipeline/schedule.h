@@ -80,7 +80,7 @@
     X(RFACTOR,         "rfactor",         "vn",       CPU | GPU, VERSIONS,        REWRITE,  apply_rfactor,             \
       "splits an associative reduction: partial results along the new dimension")                                      \
     X(CHECKPOINT,      "checkpoint",      "vnnie?",   CPU | GPU, VERSIONS,        REWRITE,  apply_checkpoint,          \
-      "keeps the values of a scan before each chunk of `factor` steps; chunks are computed where they are read")         \
+      "keeps the values of a scan before each chunk of `factor` steps; chunks are computed where they are read")      \
     X(SEPARATE,        "separate",        "v",        CPU | GPU, VERSIONS,        REWRITE,  apply_separate,            \
       "makes a sum over a window two: over the other reduction loops first, then over this one. Halide has none")      \
     X(ATOMIC,          "atomic",          "",         CPU | GPU, 0,               LOOPS,    apply_atomic,              \
