@@ -335,7 +335,7 @@ typedef struct kn_tile_options {
                            "auto" */
     const char *sizes;  /* of tiles, outermost dimension first: "16,64,256"; NULL: by a model */
     const char *target; /* "openmp"; "cuda": loops become calls of functions in a CUDA file; NULL: "openmp" */
-    bool        fuse;   /* fuse all that can be fused */
+    const char *fuse;   /* which stages of a pipeline share tiles: "greedy", "cost" or "all"; NULL: "greedy" */
     const char *temporary;       /* arrays whose values are not read behind the loops: "A,B"; NULL: as `#pragma kiln
                                     temporary(A, B)` in the region says */
     int                threads;  /* to plan for; 0: as kn_options has it */
@@ -343,6 +343,7 @@ typedef struct kn_tile_options {
     const char *const *flags;    /* for it: "-Iinclude", "-DN=100" */
     int                flag_count;
     bool               explain; /* say what was done and why */
+    const char       **picture; /* out: SVG of the first tiled loops, a tile and its neighbours; NULL: none is drawn */
     const char       **kernels; /* out, for "cuda": the text of the CUDA file; it stays as long as the result */
 } kn_tile_options;
 

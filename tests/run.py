@@ -205,7 +205,7 @@ def run_script(script, build):
 
 def script_tests():
     for script in ("layers", "style", "lint", "exports", "install", "docs", "aot", "levels", "tile", "tile_cuda",
-                   "naive", "cback", "foreign", "bench", "explain", "progress", "runner"):
+                   "footprints", "naive", "cback", "foreign", "bench", "explain", "progress", "runner"):
         yield script, "build", lambda build, s=script: run_script(s, build)
 
 

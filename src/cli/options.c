@@ -131,11 +131,14 @@ const Option option_table[OPTION_COUNT] = {
     [OPTION_TILE_TARGET]   = { "--target", 0, "openmp|cuda", IN(TILE),
                                "what to write: C with OpenMP (if not given); with cuda, OUT.c that calls functions "
                                "of OUT.cu, which nvcc compiles" },
-    [OPTION_FUSE]          = { "--fuse", 0, NULL, IN(TILE), "fuse all loops that can be fused" },
+    [OPTION_FUSE]          = { "--fuse", 0, "RULE", IN(TILE),
+                               "which stages share tiles: greedy (one joins its only consumer; if not given), cost "
+                               "(fewest bytes and work), all" },
     [OPTION_TEMPORARY]     = { "--temporary", 0, "A,B", IN(TILE), "arrays whose values are not read behind the loops, "
                                "as `#pragma kiln temporary(A, B)` says it in the file" },
     [OPTION_TILE_EXPLAIN]  = { "--explain", 0, NULL, IN(TILE), "print what was done and why: schedules, footprints, "
                                "redundant work" },
+    [OPTION_TILE_SVG]      = { "--svg", 0, "FILE.svg", IN(TILE), "a picture of one tile with its neighbours" },
     [OPTION_TILE_DEFINE]   = { "--define", 'D', "NAME[=VALUE]", IN(TILE), "a macro, for the preprocessor" },
     [OPTION_INCLUDE]       = { "--include", 'I', "DIR", IN(TILE), "a folder of headers, for the preprocessor" },
     [OPTION_HELP]          = { "--help", 'h', NULL, ~0u, "this text" },

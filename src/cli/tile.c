@@ -49,9 +49,10 @@ int command_tile(Cli *cli)
                                 .shape     = option_value(cli, OPTION_SHAPE, 0),
                                 .sizes     = option_value(cli, OPTION_TILE, 0),
                                 .target    = option_value(cli, OPTION_TILE_TARGET, 0),
-                                .fuse      = option_given(cli, OPTION_FUSE),
+                                .fuse      = option_value(cli, OPTION_FUSE, 0),
                                 .explain   = option_given(cli, OPTION_TILE_EXPLAIN) };
-    const char     *text, *explained, *kernels = NULL, *output = option_value(cli, OPTION_TILE_OUTPUT, 0);
+    const char     *text, *explained, *picture = NULL, *kernels = NULL;
+    const char     *svg = option_value(cli, OPTION_TILE_SVG, 0), *output = option_value(cli, OPTION_TILE_OUTPUT, 0);
     size_t          length;
     if (cli->operand_count != 1)
         return usage(cli, "which file? kiln tile FILE.c -o OUT.c");
@@ -60,6 +61,7 @@ int command_tile(Cli *cli)
     if (status != DONE)
         return status;
     options.threads = shared.threads;
+    options.picture = svg ? &picture : NULL;
     options.kernels = &kernels;
     if (options.target && !strcmp(options.target, "cuda") && !cuda_path(cli, output))
         return usage(cli, "--target cuda writes two files: -o OUT.c names one, OUT.cu beside it has the kernels");
@@ -76,6 +78,10 @@ int command_tile(Cli *cli)
     if (explained)
         fputs(explained, output ? stdout : stderr);
     if (kernels && write_file(cuda_path(cli, output), kernels) != DONE)
+        return FAILED;
+    if (svg && !picture)
+        return failed("%s: no loop has tiles that could be drawn", path);
+    if (svg && write_file(svg, picture) != DONE)
         return FAILED;
     if (output)
         return write_file(output, tiled);

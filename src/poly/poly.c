@@ -34,6 +34,20 @@ static bool read_shape(kn_context *cx, const char *name, TileShape *shape)
     return !name;
 }
 
+static bool read_fusion(kn_context *cx, const char *name, TileFusion *fuse)
+{
+    static const char *names[] = { [FUSE_GREEDY] = "greedy", [FUSE_COST] = "cost", [FUSE_ALL] = "all" };
+    *fuse                      = FUSE_GREEDY;
+    for (int i = 0; i <= FUSE_ALL; i++)
+        if (name && !strcmp(name, names[i])) {
+            *fuse = (TileFusion)i;
+            return true;
+        }
+    if (name)
+        diag_unknown(cx, "there is no rule of fusion", name, "the rules are", names, FUSE_ALL + 1);
+    return !name;
+}
+
 /* "16,64,256" */
 static bool read_sizes(kn_context *cx, const char *text, TileOptions *options)
 {
@@ -60,19 +74,19 @@ static int64_t cache_size(int level, int64_t otherwise)
 static bool read_options(kn_context *cx, const kn_tile_options *given, TileOptions *options)
 {
     const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    *options        = (TileOptions){ .fuse_all = given->fuse,
-                                     .threads  = given->threads > 0 ? given->threads
-                                                 : cpus > 0         ? (int)cpus
-                                                                    : 1,
-                                     .l1       = cache_size(1, DEFAULT_L1),
-                                     .l2       = cache_size(2, DEFAULT_L2) };
+    *options        = (TileOptions){ .threads = given->threads > 0 ? given->threads
+                                                : cpus > 0         ? (int)cpus
+                                                                   : 1,
+                                     .l1      = cache_size(1, DEFAULT_L1),
+                                     .l2      = cache_size(2, DEFAULT_L2) };
     options->device = given->target && !strcmp(given->target, "cuda");
     if (given->target && !options->device && strcmp(given->target, "openmp")) {
         diag_status(cx, KN_ERROR_ARGUMENT, "there is no target `%s` for C loops; the targets are: openmp, cuda",
                     given->target);
         return false;
     }
-    return read_shape(cx, given->shape, &options->shape) && read_sizes(cx, given->sizes, options);
+    return read_shape(cx, given->shape, &options->shape) && read_sizes(cx, given->sizes, options) &&
+           read_fusion(cx, given->fuse, &options->fuse);
 }
 
 /* ---- Regions ---- */
@@ -80,6 +94,7 @@ static bool read_options(kn_context *cx, const kn_tile_options *given, TileOptio
 /* Where the texts of a region go besides its place. */
 typedef struct Outputs {
     Text *explained; /* NULL: nobody asked */
+    Text *picture;   /* of the first region with tiles */
     Text *cuda;      /* NULL: for processors */
     int   region;    /* in the file, from 0 */
 } Outputs;
@@ -117,8 +132,10 @@ static const char *tile_scop(Scop *scop, const TileOptions *options, const Outpu
     const char *text = out->cuda ? tile_cuda(tiled, out) : emit_c(tiled);
     if (!text && !out->cuda)
         scop_isl_failed(scop);
-    else if (text && out->explained)
+    if (text && out->explained)
         tile_explain(out->explained, tiled);
+    if (text && out->picture && !out->picture->count)
+        tile_picture(out->picture, tiled);
     tile_free(tiled);
     return text;
 }
@@ -155,10 +172,11 @@ static const char *tile(PolyCall *call)
     kn_context *cx      = call->cx;
     Regions     regions = { 0 };
     TileOptions options;
-    Text        explained, cuda;
+    Text        explained, picture, cuda;
     if (!read_options(cx, call->options, &options))
         return NULL;
     text_init(&explained, call->arena);
+    text_init(&picture, call->arena);
     text_init(&cuda, call->arena);
     if (options.device)
         emit_cuda_begin(&cuda, call->source->name);
@@ -168,12 +186,15 @@ static const char *tile(PolyCall *call)
         return NULL;
     const char **texts = ARENA_ARRAY(call->arena, const char *, regions.items.count);
     for (size_t i = 0; i < regions.items.count; i++) {
-        const Outputs out = { call->options->explain ? &explained : NULL, options.device ? &cuda : NULL, (int)i };
-        texts[i]          = tile_region(cx, regions.items.at[i], &options, &out);
+        const Outputs out = { call->options->explain ? &explained : NULL, call->options->picture ? &picture : NULL,
+                              options.device ? &cuda : NULL, (int)i };
+        texts[i] = tile_region(cx, regions.items.at[i], &options, &out);
         if (!texts[i])
             return NULL;
     }
     call->explained = call->options->explain ? text_string(&explained) : NULL;
+    if (call->options->picture)
+        *call->options->picture = picture.count ? text_string(&picture) : NULL;
     if (call->options->kernels)
         *call->options->kernels = options.device ? text_string(&cuda) : NULL;
     return splice(call->arena, call->source, &regions, texts);

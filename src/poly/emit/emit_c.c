@@ -55,9 +55,17 @@ bool print_leaf(void *user, Text *out, const CExpr *e, bool subscript)
         const TiledAccess *a = &s->accesses.at[i];
         if (a->access->expr != e || !a->scratch)
             continue;
+        const ExprHooks hooks = { w, print_leaf, false };
         text_add(out, a->scratch->name);
-        for (int d = 0; d < a->scratch->rank; d++)
-            text_printf(out, "[%s]", ast_string(w, n->scratch[i][d], 0));
+        for (int d = 0; d < a->scratch->rank; d++) {
+            text_add(out, "[");
+            w->failed |= !n->scratch[i][d] && w->device; /* there, elements of other arrays have another form */
+            if (n->scratch[i][d])
+                text_add(out, ast_string(w, n->scratch[i][d], 0));
+            else
+                print_expr(out, e->args[d], &hooks);
+            text_add(out, "]");
+        }
         return true;
     }
     return false;

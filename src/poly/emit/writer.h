@@ -13,7 +13,7 @@ typedef struct Instance {
     const TiledStatement *statement;
     int                   count, access_count;
     isl_ast_expr        **iterators; /* of the source's statement; of a copy: the element's coordinates */
-    isl_ast_expr       ***scratch;   /* by access: subscripts of scratch, or NULL */
+    isl_ast_expr ***scratch; /* by access: subscripts of scratch, or NULL; one that is NULL is as the source has it */
 } Instance;
 
 /* A name of isl's loops and the name for it in the text. */

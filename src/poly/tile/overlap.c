@@ -213,11 +213,6 @@ void overlap_reset(Tiled *t)
 
 bool shape_overlapped(Tiled *t)
 {
-    if (shape_trapezoid(t))
-        return true;
-    if (t->reason)
-        return false;
-    overlap_reset(t);
     Stages p;
     bool   ok    = stages_init(&p, t) && stages_fuse(&p);
     int   *order = ARENA_ARRAY(t->scop->arena, int, p.groups.count + 1);

@@ -10,7 +10,6 @@
 #include "poly/tile/skew.h"
 
 #include <isl/ast_build.h>
-#include <isl/printer.h>
 
 static const char *const shape_names[] = {
     [SHAPE_AUTO]          = "auto",
@@ -53,6 +52,17 @@ static bool shape_skewed(Tiled *t)
     return t->schedule && tiled > 0;
 }
 
+/* Loops over time, or else stages. */
+static bool shape_either(Tiled *t)
+{
+    if (shape_trapezoid(t))
+        return true;
+    if (t->reason)
+        return false;
+    overlap_reset(t);
+    return shape_overlapped(t);
+}
+
 typedef struct Shape {
     bool (*make)(Tiled *t);
     const char *unfit; /* why not */
@@ -60,9 +70,9 @@ typedef struct Shape {
 
 static const Shape shapes[] = {
     [SHAPE_NONE]          = { shape_none, "isl failed" },
-    [SHAPE_RECTANGLE]     = { shape_overlapped, "no two stages can be fused, or their loops are not alike" },
-    [SHAPE_HYBRID]        = { shape_overlapped, "no two stages of constant size across the tiles can be fused" },
-    [SHAPE_SCALENE]       = { shape_overlapped, "no two stages can be fused" },
+    [SHAPE_RECTANGLE]     = { shape_either, "no two stages can be fused, or their loops are not alike" },
+    [SHAPE_HYBRID]        = { shape_either, "no two stages of constant size across the tiles can be fused" },
+    [SHAPE_SCALENE]       = { shape_either, "no two stages can be fused" },
     [SHAPE_DIAMOND]       = { shape_skewed, "no loop over time has dependences that diamonds can follow" },
     [SHAPE_PARALLELOGRAM] = { shape_skewed, "no loop over time has dependences that parallelograms can follow" },
 };
@@ -87,6 +97,48 @@ static bool has_loops(const Tiled *t)
     return loops != NULL;
 }
 
+enum {
+    MOST_SCRATCH = 1 << 20,   /* bytes: half of the least stack that threads have by default */
+    MOST_SHARED  = 227 << 10, /* of shared memory for a block, from sm_90 on */
+    MOST_HALVED  = 6
+};
+
+/* The most scratch that a tile has, in bytes. */
+static int64_t most_scratch(const Tiled *t)
+{
+    int64_t most = 0;
+    for (size_t i = 0; i < t->scratch.count; i++) {
+        int64_t sum = 0;
+        for (size_t k = 0; k < t->scratch.count; k++)
+            if (t->scratch.at[k]->tile == t->scratch.at[i]->tile)
+                sum += scratch_bytes(t->scratch.at[k]);
+        most = sum > most ? sum : most;
+    }
+    return most;
+}
+
+/* Makes tiles whose scratch fits on a stack, or into shared memory: smaller ones where the model chooses. NULL, or why
+ * there are none. */
+static const char *make_within(Tiled *t)
+{
+    const TileOptions options = t->options;
+    for (;;) {
+        if (!shapes[options.shape].make(t))
+            return t->reason ? t->reason : shapes[options.shape].unfit;
+        int64_t bytes = most_scratch(t), most = options.device ? MOST_SHARED : MOST_SCRATCH;
+        if (bytes <= most)
+            return NULL;
+        if (options.size_count || t->options.halved == MOST_HALVED)
+            return arena_printf(t->scop->arena,
+                                "a tile has %lld KiB of scratch, there is %lld for it: give smaller sizes (--tile)",
+                                (long long)(bytes >> 10), (long long)(most >> 10));
+        const int halved = t->options.halved + 1;
+        overlap_reset(t);
+        t->options        = options;
+        t->options.halved = halved;
+    }
+}
+
 /* A proved program of that shape, or NULL and why; *unfit: the shape is not for such a region. */
 static Tiled *attempt(Scop *s, const TileOptions *options, TileShape shape, const char **why, bool *unfit)
 {
@@ -94,7 +146,7 @@ static Tiled *attempt(Scop *s, const TileOptions *options, TileShape shape, cons
     *t                   = (Tiled){ .scop = s, .options = *options };
     t->options.shape     = shape;
     t->options.automatic = options->shape == SHAPE_AUTO;
-    *why                 = shapes[shape].make(t) ? NULL : t->reason ? t->reason : shapes[shape].unfit;
+    *why                 = make_within(t);
     *unfit               = *why != NULL;
     if (!*why && options->device && !device_map(t))
         *why = "isl failed";
@@ -164,47 +216,4 @@ void tile_free(Tiled *t)
         return;
     overlap_reset(t);
     *t = (Tiled){ 0 };
-}
-
-/* Bytes of a scratch. */
-static int64_t scratch_bytes(const Scratch *s)
-{
-    int64_t n = type_bits(s->array->type) / 8;
-    for (int d = 0; d < s->rank; d++)
-        n *= s->size[d];
-    return n;
-}
-
-static void explain_tree(Text *out, const char *title, isl_schedule *schedule)
-{
-    isl_printer *p = isl_printer_to_str(isl_schedule_get_ctx(schedule));
-    p              = isl_printer_set_yaml_style(p, ISL_YAML_STYLE_BLOCK);
-    p              = isl_printer_print_schedule(p, schedule);
-    char *tree     = isl_printer_get_str(p);
-    isl_printer_free(p);
-    text_printf(out, "%s:\n%s\n", title, tree ? tree : "");
-    free(tree);
-}
-
-void tile_explain(Text *out, const Tiled *t)
-{
-    text_printf(out, "shape: %s%s%s\n", tile_shape_name(t->options.shape), t->reason ? " because " : "",
-                t->reason ? t->reason : "");
-    text_add(out, "sizes:");
-    for (int i = 0; i < t->options.size_count; i++)
-        text_printf(out, " %d", t->options.sizes[i]);
-    text_add(out, t->options.size_count ? "\n" : " whole\n");
-    int64_t sum = 0;
-    for (size_t i = 0; i < t->scratch.count; i++) {
-        const Scratch *s = t->scratch.at[i];
-        text_printf(out, "scratch %s:", s->array->name);
-        for (int d = 0; d < s->rank; d++)
-            text_printf(out, "%s%lld", d ? " x " : " ", (long long)s->size[d]);
-        text_printf(out, ", %lld bytes\n", (long long)scratch_bytes(s));
-        sum += scratch_bytes(s);
-    }
-    if (sum)
-        text_printf(out, "scratch of a tile: %lld bytes\n", (long long)sum);
-    explain_tree(out, "before", t->scop->schedule);
-    explain_tree(out, "after", t->schedule);
 }
