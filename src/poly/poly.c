@@ -6,7 +6,9 @@
 #include "poly/poly.h"
 
 #include "poly/emit/emit.h"
+#include "poly/model/budget.h"
 #include "poly/model/model.h"
+#include "poly/region_tile.h"
 #include "poly/source/source.h"
 #include "poly/tile/tile.h"
 
@@ -91,14 +93,6 @@ static bool read_options(kn_context *cx, const kn_tile_options *given, TileOptio
 
 /* ---- Regions ---- */
 
-/* Where the texts of a region go besides its place. */
-typedef struct Outputs {
-    Text *explained; /* NULL: nobody asked */
-    Text *picture;   /* of the first region with tiles */
-    Text *cuda;      /* NULL: for processors */
-    int   region;    /* in the file, from 0 */
-} Outputs;
-
 /* The name of a region's function in the CUDA file: kn_FILE_FUNCTION_K. */
 static const char *device_function(const Region *r, int k)
 {
@@ -112,26 +106,35 @@ static const char *device_function(const Region *r, int k)
     return arena_printf(r->arena, "%s_%s_%d", name, r->function, k);
 }
 
+/* NULL after a diagnostic, or where isl failed. */
 static const char *tile_cuda(const Tiled *tiled, const Outputs *out)
 {
     const Region *r = tiled->scop->region;
     const char   *unfit;
     const char   *text = emit_cuda(tiled, device_function(r, out->region), out->cuda, &unfit);
-    if (!text && unfit)
+    if (!text && unfit && !scop_isl_error(tiled->scop))
         diag_error(r->arena->cx, region_loc(r, r->body->place), "--target openmp", "no kernels can be made: %s", unfit);
-    else if (!text)
-        scop_isl_failed(tiled->scop);
     return text;
 }
 
-static const char *tile_scop(Scop *scop, const TileOptions *options, const Outputs *out)
+/* The text of one shape. *spent: isl's budget is used up, and nothing is said. */
+static const char *tile_shape(Scop *scop, const TileOptions *options, const Outputs *out, bool *spent)
 {
-    Tiled *tiled = tile_new(scop, options);
+    Tiled       *tiled = tile_new(scop, options);
+    const size_t begun = out->cuda ? out->cuda->count : 0;
+    *spent             = false;
     if (!tiled)
         return NULL;
+    scop_budget(scop, 200);
     const char *text = out->cuda ? tile_cuda(tiled, out) : emit_c(tiled);
-    if (!text && !out->cuda)
-        scop_isl_failed(scop);
+    if (!text || scop_isl_error(scop)) {
+        *spent = tiled->options.shape != SHAPE_NONE && scop_spent(scop);
+        if (!*spent && !scop->arena->cx->error_count)
+            scop_isl_failed(scop);
+        if (out->cuda)
+            out->cuda->count = begun;
+        text = NULL;
+    }
     if (text && out->explained)
         tile_explain(out->explained, tiled);
     if (text && out->picture && !out->picture->count)
@@ -140,13 +143,40 @@ static const char *tile_scop(Scop *scop, const TileOptions *options, const Outpu
     return text;
 }
 
-static const char *tile_region(kn_context *cx, const Region *region, const TileOptions *options, const Outputs *out)
+/* Where auto has found a shape of which isl makes no loops within its budget, the loops stay as they are. */
+static const char *tile_scop(Scop *scop, const TileOptions *options, const Outputs *out)
 {
-    isl_ctx    *isl  = scop_isl(cx->config.quota);
-    Scop       *scop = scop_new(region->arena, isl, region);
+    bool        spent;
+    const char *text = tile_shape(scop, options, out, &spent);
+    if (spent && options->shape == SHAPE_AUTO) {
+        TileOptions none = *options;
+        none.shape       = SHAPE_NONE;
+        isl_ctx_reset_error(scop->isl);
+        return tile_shape(scop, &none, out, &spent);
+    }
+    if (spent)
+        scop_isl_failed(scop);
+    return text;
+}
+
+static void stop_isl(void *isl)
+{
+    isl_ctx_abort(isl);
+}
+
+const char *region_tile(kn_context *cx, const Region *region, const TileOptions *options, const Outputs *out)
+{
+    isl_ctx *isl  = scop_isl(cx->config.quota);
+    Hold     hold = { .stop = stop_isl, .user = isl };
+    Watch    watch;
+    watch_begin(&watch, isl);
+    context_hold(cx, &hold);
+    Scop       *scop = scop_new(region->arena, isl, &watch, region);
     const char *text = scop ? tile_scop(scop, options, out) : NULL;
     scop_free(scop);
+    watch_end(&watch);
     isl_ctx_free(isl);
+    context_unhold(cx);
     return text;
 }
 
@@ -188,7 +218,7 @@ static const char *tile(PolyCall *call)
     for (size_t i = 0; i < regions.items.count; i++) {
         const Outputs out = { call->options->explain ? &explained : NULL, call->options->picture ? &picture : NULL,
                               options.device ? &cuda : NULL, (int)i };
-        texts[i] = tile_region(cx, regions.items.at[i], &options, &out);
+        texts[i] = region_tile(cx, regions.items.at[i], &options, &out);
         if (!texts[i])
             return NULL;
     }

@@ -63,7 +63,7 @@ static void run(void *arg)
         return;
     }
     isl_ctx    *isl     = scop_isl(100000000);
-    Scop       *scop    = scop_new(a, isl, all.items.at[0]);
+    Scop       *scop    = scop_new(a, isl, NULL, all.items.at[0]);
     TileOptions options = { .shape = job->row->shape, .threads = 2, .fuse = job->fuse };
     for (int i = 0; i < 3 && job->row->sizes[i]; i++)
         options.sizes[options.size_count++] = job->row->sizes[i];
@@ -264,6 +264,17 @@ static void shrink_stage(Tiled *t)
     proved = tile_prove(t);
 }
 
+/* Tiles keep the first stage in the array itself: each writes what its neighbours write too. */
+static void share_stage(Tiled *t)
+{
+    const CSymbol *array = t->scratch.at[0]->array;
+    for (size_t i = 0; i < t->statements.count; i++)
+        for (size_t k = 0; k < t->statements.at[i].accesses.count; k++)
+            if (t->statements.at[i].accesses.at[k].access->array == array)
+                t->statements.at[i].accesses.at[k].scratch = NULL;
+    proved = tile_prove(t);
+}
+
 static void check_proof(kn_context *cx, const Case *row, void (*with)(Tiled *t), const char *wrong)
 {
     Job job = { .cx = cx, .row = row, .with = with, .said = "nothing" };
@@ -284,6 +295,7 @@ int main(void)
     check_proof(cx, &heat, mark_time, "a loop is marked parallel and carries a dependence");
     check_proof(cx, &stages, swap_stages, "statements run in another order than a dependence between them");
     check_proof(cx, &tiles, shrink_stage, "a tile reads what it has not set");
+    check_proof(cx, &tiles, share_stage, "a loop is marked parallel and its iterations share memory");
     kn_context_free(cx);
     return check_done();
 }

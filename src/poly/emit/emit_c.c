@@ -161,38 +161,76 @@ const char *loop_name(Writer *w, const char *variable, isl_ast_node *body)
     return naming.name && !naming.differs && !name_taken(w, naming.name) ? naming.name : variable;
 }
 
-/* The clause for the variables that each thread or lane has for itself. */
-static const char *privates(const Writer *w)
+/* The statements below a node that access a private variable. */
+typedef struct PrivateUse {
+    const CSymbol *variable;
+    int            count, writes;
+} PrivateUse;
+
+static isl_bool note_private(isl_ast_node *node, void *user)
+{
+    PrivateUse *use = user;
+    if (isl_ast_node_get_type(node) != isl_ast_node_user)
+        return isl_bool_true;
+    const Instance *n = instance_of(node);
+    for (size_t i = 0; n && n->statement->source && i < n->statement->accesses.count; i++) {
+        const Access *a = n->statement->accesses.at[i].access;
+        use->count += a->array == use->variable;
+        use->writes += a->array == use->variable && a->write;
+    }
+    return isl_bool_false;
+}
+
+static PrivateUse private_use(const CSymbol *variable, isl_ast_node *below)
+{
+    PrivateUse use = { .variable = variable };
+    if (below)
+        isl_ast_node_foreach_descendant_top_down(below, note_private, &use);
+    return use;
+}
+
+/* The clause for the variables that each thread or lane has for itself: those that the loop writes. One that it only
+ * reads was set outside. NULL: one that it writes is also accessed beside it, in the loop around it; the iterations
+ * then cannot have it for themselves. */
+static const char *privates(const Writer *w, isl_ast_node *body)
 {
     const Scop *s = w->tiled->scop;
     Text        clause;
-    if (!s->privates.count)
-        return "";
     text_init(&clause, w->arena);
-    for (size_t i = 0; i < s->privates.count; i++)
-        text_printf(&clause, "%s%s", i ? ", " : " private(", s->privates.at[i]->name);
-    text_add(&clause, ")");
+    for (size_t i = 0; i < s->privates.count; i++) {
+        const CSymbol   *v    = s->privates.at[i];
+        const PrivateUse here = private_use(v, body), around = private_use(v, w->around);
+        if (here.writes && around.count > here.count)
+            return NULL;
+        if (here.writes)
+            text_printf(&clause, "%s%s", clause.count ? ", " : " private(", v->name);
+    }
+    text_add(&clause, clause.count ? ")" : "");
     return text_string(&clause);
 }
 
-static void counted_loop(Writer *w, isl_ast_node *node, const char *name)
+/* Gives whether its iterations run in threads. */
+static bool counted_loop(Writer *w, isl_ast_node *node, isl_ast_node *body, const char *name)
 {
     isl_ast_expr *first = isl_ast_node_for_get_init(node), *inc = isl_ast_node_for_get_inc(node);
     isl_ast_expr *cond = isl_ast_node_for_get_cond(node), *last = isl_ast_expr_op_get_arg(cond, 1);
     const bool    less = isl_ast_expr_op_get_type(cond) == isl_ast_expr_op_lt;
     const char   *from = bound(w, first, name, "first"), *to = bound(w, last, name, less ? "end" : "last");
-    const char   *step = ast_string(w, inc, 0);
-    const char   *next = strcmp(step, "1") ? arena_printf(w->arena, " += %s", step) : "++";
-    if (loop_is(node, MARK_PARALLEL) && !w->in_parallel)
-        text_printf(w->out, "#pragma omp parallel for%s\n", privates(w));
-    else if (loop_is(node, MARK_VECTOR))
-        text_printf(w->out, "#pragma omp simd%s\n", privates(w));
+    const char   *step    = ast_string(w, inc, 0);
+    const char   *next    = strcmp(step, "1") ? arena_printf(w->arena, " += %s", step) : "++";
+    const char   *own     = privates(w, body);
+    const bool    threads = own && loop_is(node, MARK_PARALLEL);
+    if (threads && !w->in_parallel)
+        text_printf(w->out, "#pragma omp parallel for%s\n", own);
+    else if (own && loop_is(node, MARK_VECTOR))
+        text_printf(w->out, "#pragma omp simd%s\n", own);
     line(w, arena_printf(w->arena, "for (long %s = %s; %s %s %s; %s%s) {", name, from, name, less ? "<" : "<=", to,
                          name, next));
     isl_ast_expr_free(first);
     isl_ast_expr_free(inc);
     isl_ast_expr_free(cond);
     isl_ast_expr_free(last);
+    return threads;
 }
 
 void open_block(Writer *w, const char *header)
@@ -232,13 +270,15 @@ static void for_node(Writer *w, isl_ast_node *node)
         isl_ast_expr_free(value);
         loop_body(w, variable, name, body);
     } else {
-        const bool outer = w->in_parallel;
-        counted_loop(w, node, name);
-        w->in_parallel |= loop_is(node, MARK_PARALLEL);
+        const bool    outer  = w->in_parallel;
+        isl_ast_node *around = w->around;
+        w->in_parallel |= counted_loop(w, node, body, name);
+        w->around = body;
         w->indent++;
         loop_body(w, variable, name, body);
         close_block(w);
         w->in_parallel = outer;
+        w->around      = around;
     }
     if (!alone)
         close_block(w);

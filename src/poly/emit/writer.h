@@ -37,6 +37,7 @@ typedef struct Writer {
     bool            in_parallel;
     bool            alone; /* what is written next is all that its block has: its names need no block of their own */
     bool            uses_min, uses_max, uses_floor;
+    isl_ast_node   *around;   /* the body of the loop around, or NULL */
     const Instance *instance; /* that is being written */
     VEC(Instance *) instances;
     VEC(ShownName) names;   /* parameters, then the loops around */

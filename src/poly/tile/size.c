@@ -11,6 +11,7 @@
  *         H is as large as that allows: memory traffic goes with 1 / H. Numbers known for extents bound it: H <= steps,
  *         and at least TILES_EACH tiles for each thread along a wavefront. */
 #include "poly/tile/size.h"
+#include "poly/model/model.h"
 #include "poly/tile/trapezoid.h"
 
 #include <isl/ilp.h>
@@ -36,9 +37,10 @@ enum {
 };
 
 /* The number of values of an affine function on a set, or INT64_MAX. Takes both. */
-static int64_t values_of(isl_set *set, isl_aff *aff)
+static int64_t values_of(const Scop *s, isl_set *set, isl_aff *aff)
 {
     isl_val *low = isl_set_min_val(set, aff), *high = isl_set_max_val(set, aff);
+    scop_isl_unbounded(s);
     isl_val *n = isl_val_add_ui(isl_val_sub(high, low), 1);
     int64_t  v = isl_val_is_int(n) == isl_bool_true ? isl_val_get_num_si(n) : INT64_MAX;
     isl_val_free(n);
@@ -52,7 +54,7 @@ static int64_t axis_extent(const Axes *x, int k)
 {
     int64_t most = 0;
     for (size_t i = 0; i < x->statement_count; i++) {
-        int64_t n = values_of(isl_set_copy(x->statements[i]->domain), isl_aff_copy(x->at[i][k]));
+        int64_t n = values_of(x->scop, isl_set_copy(x->statements[i]->domain), isl_aff_copy(x->at[i][k]));
         most      = n > most ? n : most;
     }
     return most;
@@ -130,10 +132,10 @@ void size_skewed(Tiled *t, const Axes *x, const Hyper *p, const Hyper *q, const 
 }
 
 /* The number of values along dimension d of the points, if it is a number. */
-static int64_t extent_of(const Stage *s, int d)
+static int64_t extent_of(const Stages *p, const Stage *s, int d)
 {
     isl_local_space *ls = isl_local_space_from_space(isl_set_get_space(s->all));
-    return values_of(isl_set_copy(s->all), isl_aff_var_on_domain(ls, isl_dim_set, (unsigned)d));
+    return values_of(p->tiled->scop, isl_set_copy(s->all), isl_aff_var_on_domain(ls, isl_dim_set, (unsigned)d));
 }
 
 bool size_overlapped(const Stages *p, const Stage *root, Group *g)
@@ -142,7 +144,7 @@ bool size_overlapped(const Stages *p, const Stage *root, Group *g)
     int          max = o->shape == SHAPE_HYBRID ? 1 : MOST_TILED;
     int          dims[MOST_POINT_DIMS], n = 0;
     for (int d = 0; d < root->dims; d++)
-        if (extent_of(root, d) > FEW)
+        if (extent_of(p, root, d) > FEW)
             dims[n++] = d;
     g->tile_dims = n < max ? n : max;
     for (int k = 0; k < g->tile_dims; k++) {
@@ -157,7 +159,7 @@ bool size_overlapped(const Stages *p, const Stage *root, Group *g)
     }
     int kept = 0; /* loops longer than a tile */
     for (int k = 0; k < g->tile_dims; k++)
-        if (extent_of(root, g->axis[k]) > g->size[k]) {
+        if (extent_of(p, root, g->axis[k]) > g->size[k]) {
             g->axis[kept]   = g->axis[k];
             g->size[kept++] = g->size[k];
         }

@@ -9,8 +9,6 @@
 #include "poly/tile/prove.h"
 #include "poly/tile/skew.h"
 
-#include <isl/ast_build.h>
-
 static const char *const shape_names[] = {
     [SHAPE_AUTO]          = "auto",
     [SHAPE_NONE]          = "none",
@@ -81,22 +79,6 @@ static const Shape shapes[] = {
 static const TileShape preferred[]        = { SHAPE_DIAMOND, SHAPE_PARALLELOGRAM, SHAPE_SCALENE, SHAPE_NONE };
 static const TileShape device_preferred[] = { SHAPE_SCALENE, SHAPE_NONE };
 
-/* isl's operations that auto spends on one shape and its proof at most, and on its loops, for each statement and one
- * more: the loops of fdtd-2d, with 4 statements, take between 200000 and 400000. What is harder is left as it is. */
-enum { MOST_SPENT = 4000000, SHARE = 4, LOOPS_EACH = 80000 };
-
-/* Can isl make loops of it? The loops themselves are made by whoever asked for the program. */
-static bool has_loops(const Tiled *t)
-{
-    isl_ctx_reset_operations(t->scop->isl);
-    isl_ctx_set_max_operations(t->scop->isl, LOOPS_EACH * (t->scop->statements.count + 1));
-    isl_ast_build *build = isl_ast_build_from_context(isl_set_copy(t->scop->context));
-    isl_ast_node  *loops = isl_ast_build_node_from_schedule(build, isl_schedule_copy(t->schedule));
-    isl_ast_build_free(build);
-    isl_ast_node_free(loops);
-    return loops != NULL;
-}
-
 enum {
     MOST_SCRATCH = 1 << 20,   /* bytes: half of the least stack that threads have by default */
     MOST_SHARED  = 227 << 10, /* of shared memory for a block, from sm_90 on */
@@ -155,38 +137,32 @@ static Tiled *attempt(Scop *s, const TileOptions *options, TileShape shape, cons
         if (wrong)
             *why = arena_printf(s->arena, "the tiled program is not proved: %s", wrong);
     }
-    if (!*why && options->shape == SHAPE_AUTO && shape != SHAPE_NONE && !has_loops(t))
-        *why = "isl makes no loops of it";
     if (!*why && isl_ctx_last_error(s->isl) == isl_error_none)
         return t;
     tile_free(t);
     return NULL;
 }
 
-/* The first preferred shape that fits within its share of the quota. */
+/* The first preferred shape that fits within its budget. */
 static Tiled *automatic(Scop *s, const TileOptions *options, const char **why)
 {
-    unsigned long quota = isl_ctx_get_max_operations(s->isl);
-    unsigned long share = quota && quota / SHARE < MOST_SPENT ? quota / SHARE : MOST_SPENT;
-    Tiled        *t     = NULL;
-    Text          tried;
+    Tiled *t = NULL;
+    Text   tried;
     text_init(&tried, s->arena);
     const TileShape *tries = options->device ? device_preferred : preferred;
     for (size_t i = 0; !t && (!i || tries[i - 1] != SHAPE_NONE); i++) {
-        bool        last = tries[i] == SHAPE_NONE, unfit;
+        bool        unfit;
         const char *name = tile_shape_name(tries[i]);
         isl_ctx_reset_error(s->isl);
-        isl_ctx_reset_operations(s->isl);
-        isl_ctx_set_max_operations(s->isl, last ? quota : share);
+        scop_budget(s, 150);
         t = attempt(s, options, tries[i], why, &unfit);
-        if (isl_ctx_last_error(s->isl) == isl_error_quota) {
-            *why = "its share of the quota is used up";
+        if (scop_spent(s)) {
+            *why = "its budget of operations is used up";
             i += tries[i] == SHAPE_DIAMOND; /* parallelograms are as hard */
         }
         if (!t)
-            text_printf(&tried, "%s%s: %s", tried.count ? "; " : "", name, *why);
+            text_printf(&tried, "%s%s: %s", tried.count ? "; " : "", name, *why ? *why : "isl failed");
     }
-    isl_ctx_set_max_operations(s->isl, quota);
     if (t)
         t->reason = tried.count ? text_string(&tried) : "the first of the preferred shapes fits";
     return t;
@@ -197,7 +173,8 @@ Tiled *tile_new(Scop *s, const TileOptions *options)
     Loc         at = region_loc(s->region, s->region->body->place);
     const char *why;
     bool        unfit = false;
-    Tiled      *t =
+    scop_budget(s, 450);
+    Tiled *t =
         options->shape == SHAPE_AUTO ? automatic(s, options, &why) : attempt(s, options, options->shape, &why, &unfit);
     if (t)
         return t;
