@@ -17,7 +17,8 @@
  *         An input that is read through boundaries alone needs no halo: then both begin at the same column. Sums that
  *         lets name are substituted there: an opaque name has no known multiple.
  * Holds   element 0 of a buffer on a device lies at a multiple of 16 bytes (runtime/device.h). The conditions are the
- *         same for all blocks. */
+ *         same for all blocks. What the host reads in a let stays its name: a kernel has the value, and not the host's
+ *         memory. */
 #include "ir/kernel.h"
 #include "lower/bounds/index_expr.h"
 #include "lower/passes/pass_tools.h"
@@ -495,7 +496,7 @@ static const Stmt *find_kernels(void *user, const Stmt *s)
         note_need(p, s);
     if (s->kind != STMT_KERNEL) {
         p->name_count = p->host_count;
-        if (s->kind == STMT_LET)
+        if (s->kind == STMT_LET && !expr_reads_any(p->lw->exprs, s->let.value))
             push_let(p, s);
         p->host_count = p->name_count;
         s             = stmt_map(&m, s);
