@@ -39,10 +39,10 @@ typedef struct Directive {
     int                         update; /* -1 for the pure definition */
     int version;       /* which specialization of the definition it is about, counted from 0; -1: none. Of `specialize`
                           itself: the one it begins */
-    Func *made;        /* stage, rfactor, separate: the new function, that the rest of the chain is about. It is in no
+    Func *made;        /* stage, rfactor …: the new function, that the rest of the chain is about. It is in no
                         * pipeline: its name, arguments and loops are known here, the expressions of updates are the
                         * plan's */
-    Func        *sums; /* separate: what `made` is a copy of */
+    Func        *also; /* separate: what `made` is a copy of; checkpoint: the chunks */
     BoundedForm *forms;
     int          form_count;
     int          arg_count;

@@ -68,6 +68,8 @@
     /* functions that are made */                                                                                      \
     X(STAGE,           "stage",           "f*",       CPU | GPU, WHOLE | INPUTS,  REWRITE,  apply_stage,               \
       "a copy of the function for these consumers, to be scheduled on its own; the one directive for inputs")          \
+    X(CLONE,           "clone",           "f*",       CPU | GPU, WHOLE,           REWRITE,  apply_clone,               \
+      "a second function with the same definitions for these consumers, computed and scheduled on its own")            \
     /* bounds and the rest */                                                                                          \
     X(BOUND,           "bound",           "dee",      CPU | GPU, WHOLE,           STORAGE,  apply_bound,               \
       "promises min and extent of what is needed along a dimension")                                                   \
@@ -77,6 +79,8 @@
       "a second version for when the condition holds")                                                                 \
     X(RFACTOR,         "rfactor",         "vn",       CPU | GPU, VERSIONS,        REWRITE,  apply_rfactor,             \
       "splits an associative reduction: partial results along the new dimension")                                      \
+    X(CHECKPOINT,      "checkpoint",      "vnnie?",   CPU | GPU, VERSIONS,        REWRITE,  apply_checkpoint,          \
+      "keeps the values of a scan before each chunk of `factor` steps; chunks are computed where they are read")      \
     X(SEPARATE,        "separate",        "v",        CPU | GPU, VERSIONS,        REWRITE,  apply_separate,            \
       "makes a sum over a window two: over the other reduction loops first, then over this one. Halide has none")      \
     X(ATOMIC,          "atomic",          "",         CPU | GPU, 0,               LOOPS,    apply_atomic,              \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions that rfactor makes; stage.c and separate.c are for the other directives that make some.
+/* Functions that rfactor makes; stage.c, clone.c, separate.c and checkpoint.c are for the other directives that make
+ * some.
  *
  *   f.update(k).rfactor(r, v)      with update k:  f(args) = f(args) op e  for q…, r in lo..hi  where c, op exact in
  *   any order:

@@ -253,6 +253,8 @@ static void print_func(Text *out, const Plan *plan, const PlanFunc *pf)
     for (int k = 0; k < pf->func->update_count; k++) {
         const PlanDef *def    = &pf->defs[k + 1];
         const size_t   before = out->count;
+        if (pf->func->updates[k].gone)
+            continue;
         text_printf(out, "%s.update(%d)", pf->func->name, k);
         const size_t name_end = out->count;
         print_def(out, plan, def, -1);
