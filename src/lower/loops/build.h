@@ -106,9 +106,10 @@ struct LoopNest {
 
     /* compute_with */
     int              partner_count;
-    LoopNest       **partners; /* the nests that run in its loops */
-    const char     **same;     /* of a partner: per variable that of the leading nest, or NULL */
-    const SplitMode *lead;     /* of a partner: the modes of the leading nest */
+    LoopNest       **partners;  /* the nests that run in its loops */
+    const char     **same;      /* of a partner: per variable that of the leading nest, or NULL */
+    const SplitMode *lead;      /* of a partner: the modes of the leading nest, */
+    const NestVar   *lead_vars; /* and its variables */
     int *follows; /* of a partner: per step that of the leading nest, if all its loops are shared; else -1 */
     struct TimeTiles *time_tiles; /* that are open */
     const Expr
