@@ -7,7 +7,7 @@
  *
  * Loads: LLVM 19 makes one instruction of 16 bytes of every load of 16 bytes, whatever its alignment is. Kernels load
  * element by element where nothing is known; but of a masked load from an array of the thread LLVM makes a whole one.
- * Tests: LLVM writes i + 1 < 1 as i > 0x7ffffffe without sign. ptxas of CUDA 13.0, and drivers with the same compiler,
+ * Tests: LLVM writes i + 1 < 1 as i > 0x7ffffffe without sign. ptxas of CUDA 12.0 to 13.4, and drivers with the same,
  * write such a test of a loop as i + 1 > 0x7fffffff without sign, which is another where i is -1: the loop ends an
  * iteration too early. */
 #include "codegen/llvm/llvm.h"
