@@ -179,10 +179,13 @@ typedef struct kn_options {
         *schedule; /* the schedule of that name; NULL: the last without a name, or the only one; "": the default */
     int  threads;  /* of parallel loops, the calling one included; 0: KN_NUM_THREADS of the environment, or as many as
                       there are CPUs */
-    bool        check_access; /* every access of compiled code is checked: slow, for finding mistakes in Kiln */
-    bool        profile;      /* compiled code measures where its time goes: kn_profile */
-    double      budget;       /* seconds that a scheduler may take; 0: 2 */
-    const char *cache;        /* a folder that keeps what was compiled for the next time; NULL: nothing is written */
+    bool        check_access;   /* every access of compiled code is checked: slow, for finding mistakes in Kiln */
+    bool        profile;        /* compiled code measures where its time goes: kn_profile */
+    double      budget;         /* seconds that a scheduler may take; 0: 2 */
+    const char *cache;          /* a folder that keeps what was compiled for the next time; NULL: nothing is written */
+    const struct kn_arg *sizes; /* for "c-naive" of kn_build: buffers, without data, and parameters that say sizes; what
+                                 * is not there is as in `estimate`, or usual */
+    int size_count;
 } kn_options;
 
 /* Says what is wrong with a pipeline and its schedules, as far as that is known without sizes and without compiling.
@@ -205,6 +208,7 @@ KN_API bool kn_from_cache(const kn_module *m);
  *              than this
  *     llvm     NAME.ll                asm      NAME.s                loops    NAME.loops, the loop nest
  *     c        NAME.c and a NAME.h of its own: C11 that needs no runtime
+ *     c-naive  NAME.naive.c: plain loops over arrays of one size (options->sizes), for kn_tile
  *     ptx, opencl, device-llvm   NAME.ptx, NAME.cl, NAME.device.ll: the kernels
  * The target NULL is this machine's kind: on x86-64 one object with code for any such CPU, for AVX2 and for AVX-512,
  * which is chosen when it runs. *written, if not NULL, names the files that were made, separated by newlines. */
@@ -330,8 +334,8 @@ typedef struct kn_tile_options {
     const char *shape;  /* of tiles: "auto", "none", "scalene", "rectangle", "hybrid", "diamond", "parallelogram"; NULL:
                            "auto" */
     const char *sizes;  /* of tiles, outermost dimension first: "16,64,256"; NULL: by a model */
-    const char *target; /* "openmp"; NULL: the same */
-    bool        fuse;   /* fuse all that can be fused */
+    const char *target; /* "openmp"; "cuda": loops become calls of functions in a CUDA file; NULL: "openmp" */
+    const char *fuse;   /* which stages of a pipeline share tiles: "greedy", "cost" or "all"; NULL: "greedy" */
     const char *temporary;       /* arrays whose values are not read behind the loops: "A,B"; NULL: as `#pragma kiln
                                     temporary(A, B)` in the region says */
     int                threads;  /* to plan for; 0: as kn_options has it */
@@ -339,6 +343,8 @@ typedef struct kn_tile_options {
     const char *const *flags;    /* for it: "-Iinclude", "-DN=100" */
     int                flag_count;
     bool               explain; /* say what was done and why */
+    const char       **picture; /* out: SVG of the first tiled loops, a tile and its neighbours; NULL: none is drawn */
+    const char       **kernels; /* out, for "cuda": the text of the CUDA file; it stays as long as the result */
 } kn_tile_options;
 
 /* Tiles the loops of a C file that stand between `#pragma scop` and `#pragma endscop`: gives the file with code in

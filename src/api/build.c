@@ -6,10 +6,13 @@
  */
 #include "api/ahead.h"
 #include "api/archive.h"
+#include "api/arguments.h"
 #include "api/backend.h"
 #include "api/compile.h"
 #include "api/header.h"
 #include "api/nest.h"
+#include "api/schedule.h"
+#include "lower/nests.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -17,6 +20,8 @@
 static const char runtime_archive[] = "libkiln-runtime.a";
 static const char runtime_source[]  = "kiln_runtime.c";
 static const char runtime_header[]  = "kiln_runtime.h";
+
+static const char naive_name[] = "c-naive";
 
 typedef struct BuildCall BuildCall;
 
@@ -83,6 +88,56 @@ static bool make_loops(BuildCall *b, Bytes *out)
     nest_print(&t, loops);
     *out = (Bytes){ text_string(&t), t.count };
     return true;
+}
+
+static bool refuse_stages(const BuildCall *b)
+{
+    for (size_t i = 0; i < b->p->funcs.count; i++)
+        if (b->p->funcs.at[i]->kind == FUNC_STAGE) {
+            diag_error(b->p->cx, b->p->funcs.at[i]->loc, NULL,
+                       "c-naive: `%s` is an extern stage, which is C code already", b->p->funcs.at[i]->name);
+            return false;
+        }
+    return true;
+}
+
+/* The boxes of a run with the sizes of the options. */
+static bool naive_sizes(BuildCall *b, Arguments *a, Regions *regions)
+{
+    kn_pipeline *p = b->p;
+    if (!schedule_sizes(p, b->options.sizes, b->options.size_count, &b->arena, a)) {
+        if (!p->cx->error_count)
+            diag_status(p->cx, KN_ERROR_ARGUMENT,
+                        "--emit c-naive is of one size, and none is known: say it by --size, "
+                        "or by `estimate` in the program");
+        return false;
+    }
+    if (!regions_compute(p, &b->arena, &a->binding, false, regions))
+        return false;
+    for (size_t i = 0; i < p->funcs.count; i++)
+        if (p->funcs.at[i]->kind == FUNC_INPUT && regions->of[i].needed && !a->inputs[i] &&
+            !pipeline_uses_size(p, p->funcs.at[i]))
+            a->binding.input[i] = regions->of[i].box;
+    return true;
+}
+
+static bool make_naive(BuildCall *b, Bytes *out)
+{
+    Arguments   a;
+    Regions     regions;
+    const char *why, *text;
+    if (!refuse_stages(b) || !naive_sizes(b, &a, &regions))
+        return false;
+    Plan  *plan  = compile_schedule(b->p, NULL, &b->targets, &b->arena);
+    Nests *nests = plan ? nests_make(plan, &a.binding, &regions, &b->arena) : NULL;
+    if (!nests)
+        return false;
+    nests->name = b->name;
+    text        = c_naive_text(nests, &b->arena, &why);
+    if (!text)
+        diag_status(b->p->cx, KN_ERROR_ARGUMENT, "--emit c-naive: %s", why);
+    *out = (Bytes){ text, text ? strlen(text) : 0 };
+    return text;
 }
 
 /* A file that belongs to Kiln itself. */
@@ -164,6 +219,7 @@ static const Product own_products[] = {
     { .name = "archive", .ending = ".a", .make = make_archive, .compiled = true, .kind = EMIT_OBJECT },
     { .name = "loops", .ending = ".loops", .make = make_loops },
     { .name = "runtime", .ending = NULL, .make = make_runtime },
+    { .name = naive_name, .ending = ".naive.c", .make = make_naive },
 };
 enum { PRODUCT_COUNT = EMIT_KIND_COUNT + sizeof own_products / sizeof *own_products };
 
@@ -287,6 +343,8 @@ static bool prepare(BuildCall *b)
     for (int i = 0; i < b->targets.count; i++)
         if (b->targets.at[i].kind == TARGET_GPU)
             b->targets.at[i] = target_ahead(&b->targets.at[i]);
+    if (b->emit && !strcmp(b->emit, naive_name)) /* it needs no schedule */
+        return true;
     b->plan    = compile_plan(b->p, &b->options, &b->targets, &b->arena);
     b->program = b->plan ? built_program(b, NULL) : NULL;
     return b->program && ahead_suits(b->p, b->program, &b->arena) &&

@@ -95,11 +95,10 @@ static void try_usual(void *arg)
     u->suits = regions_compute(u->p, u->arena, &u->a->binding, true, &regions);
 }
 
-/* Sizes and values for everything. false if none work; with a diagnostic only if the arguments are at fault. A search
- * for default sizes is bounded. */
-static bool find_sizes(kn_pipeline *p, const ScheduleRequest *r, Arena *arena, Arguments *a)
+/* A search for default sizes is bounded. */
+bool schedule_sizes(kn_pipeline *p, const kn_arg *args, int count, Arena *arena, Arguments *a)
 {
-    if (!arguments_bind(p, FOR_SIZES, r->args, r->count, a))
+    if (!arguments_bind(p, FOR_SIZES, args, count, a))
         return false;
     if (all_inputs_given(p, a))
         return regions_fit(p, arena, &a->binding, a->given, NULL);
@@ -139,7 +138,7 @@ static int make_drafts(const ScheduleRequest *r, const Graph *g, const Machine *
     const Scheduler *asked   = scheduler_find(r->scheduler, &options);
     if (asked->run == scheduler_auto)
         return scheduler_candidates(g, m, &options, arena, out);
-    out[0]    = (Candidate){ asked, asked->run(g, m, &options, arena), 0 };
+    out[0]    = (Candidate){ asked, scheduler_draft(asked, g, m, &options, arena), 0 };
     out[0].ns = cost_draft(&out[0].draft, m);
     return 1;
 }
@@ -167,7 +166,7 @@ const char *schedule_text(kn_pipeline *p, const ScheduleRequest *r, Arena *arena
     text_init(&out, arena);
     if (!find_machine(p, r, &m))
         return NULL;
-    if (!find_sizes(p, r, arena, &a)) {
+    if (!schedule_sizes(p, r->args, r->count, arena, &a)) {
         text_add(
             &out,
             "// No sizes are known, and the usual ones do not suit this program: as the default schedule has it.\n");

@@ -20,6 +20,12 @@ typedef struct ScheduleRequest {
     int              count;
 } ScheduleRequest;
 
+/* Sizes and values for everything: what is given, and for the rest those of `estimate`, or usual ones. An input that is
+ * missing and whose size nothing uses is unbounded. false if none work; with a diagnostic only if the arguments are at
+ * fault. */
+struct Arguments;
+bool schedule_sizes(kn_pipeline *p, const kn_arg *args, int count, Arena *arena, struct Arguments *out);
+
 /* The text, in `arena`; NULL after diagnostics. */
 const char *schedule_text(kn_pipeline *p, const ScheduleRequest *request, Arena *arena);
 /* The same, read: a schedule that is not among the pipeline's. */

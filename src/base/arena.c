@@ -53,11 +53,14 @@ void arena_move(Arena *to, Arena *from)
 /* A block with room for `size` bytes after its header. */
 static char *block_new(Arena *a, size_t size)
 {
-    ArenaBlock *b = size <= SIZE_MAX - sizeof *b ? context_allocate(a->cx, size + sizeof *b) : NULL;
+    static const char why[] =
+        "out of memory: what was asked for needs more than the limit of this context (kn_config.memory_limit)";
+    const bool  fits = size <= SIZE_MAX - sizeof(ArenaBlock);
+    ArenaBlock *b    = fits ? context_allocate(a->cx, size + sizeof *b) : NULL;
+    if (!b && fits)
+        b = context_borrow(a->cx, size + sizeof *b, why);
     if (!b)
-        context_bail(
-            a->cx, KN_ERROR_LIMIT,
-            "out of memory: what was asked for needs more than the limit of this context (kn_config.memory_limit)");
+        context_bail(a->cx, KN_ERROR_LIMIT, why);
     b->next   = a->blocks;
     a->blocks = b;
     return (char *)(b + 1);

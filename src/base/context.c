@@ -16,6 +16,7 @@ enum {
 struct Try {
     Try    *outer;
     Arena  *scratches; /* those begun before it */
+    Hold   *hold;      /* the one around it */
     jmp_buf back;
 };
 
@@ -57,7 +58,15 @@ enum { HEADER = 64 }; /* before each raw block: its size; keeps 64-byte alignmen
 typedef struct BlockHeader {
     void  *raw;
     size_t size;
+    bool   borrowed; /* from malloc, and not counted */
 } BlockHeader;
+
+static char *block_in(char *raw, size_t size, bool borrowed)
+{
+    char *block                        = (char *)(((uintptr_t)raw + 2 * HEADER - 1) / HEADER * HEADER);
+    ((BlockHeader *)(void *)block)[-1] = (BlockHeader){ raw, borrowed ? 0 : size + 2 * HEADER, borrowed };
+    return block;
+}
 
 void *context_allocate_raw(kn_context *cx, size_t size)
 {
@@ -66,10 +75,8 @@ void *context_allocate_raw(kn_context *cx, size_t size)
     char *raw = cx->config.allocate(cx->config.user, size + 2 * HEADER);
     if (!raw)
         return NULL;
-    char *block                        = (char *)(((uintptr_t)raw + 2 * HEADER - 1) / HEADER * HEADER);
-    ((BlockHeader *)(void *)block)[-1] = (BlockHeader){ raw, size + 2 * HEADER };
     cx->memory_used += size + 2 * HEADER;
-    return block;
+    return block_in(raw, size, false);
 }
 
 void *context_allocate(kn_context *cx, size_t size)
@@ -84,7 +91,39 @@ void context_release(kn_context *cx, void *block)
         return;
     const BlockHeader header = ((BlockHeader *)block)[-1];
     cx->memory_used -= header.size;
-    cx->config.release(cx->config.user, header.raw);
+    if (header.borrowed)
+        free(header.raw);
+    else
+        cx->config.release(cx->config.user, header.raw);
+}
+
+/* Is the bail-out put off? */
+static bool put_off(kn_context *cx, const char *why)
+{
+    if (cx->hold && !cx->hold->why) {
+        cx->hold->why = why;
+        cx->hold->stop(cx->hold->user);
+    }
+    return cx->hold != NULL;
+}
+
+void *context_borrow(kn_context *cx, size_t size, const char *why)
+{
+    char *raw = size <= SIZE_MAX - 2 * HEADER && put_off(cx, why) ? calloc(1, size + 2 * HEADER) : NULL;
+    return raw ? block_in(raw, size, true) : NULL;
+}
+
+void context_hold(kn_context *cx, Hold *h)
+{
+    cx->hold = h;
+}
+
+void context_unhold(kn_context *cx)
+{
+    const char *why = cx->hold->why;
+    cx->hold        = NULL;
+    if (why)
+        context_bail(cx, KN_ERROR_LIMIT, why);
 }
 
 kn_context *kn_context_new(const kn_config *config)
@@ -162,7 +201,7 @@ __attribute__((noreturn)) static void leave(kn_context *cx)
 
 bool context_try(kn_context *cx, void (*fn)(void *arg), void *arg)
 {
-    Try            t      = { .outer = cx->tries, .scratches = cx->scratches };
+    Try            t      = { .outer = cx->tries, .scratches = cx->scratches, .hold = cx->hold };
     const locale_t before = cx->plain ? uselocale(cx->plain) : (locale_t)0;
     volatile bool  done   = false;
     cx->tries             = &t;
@@ -171,6 +210,7 @@ bool context_try(kn_context *cx, void (*fn)(void *arg), void *arg)
         done = true;
     }
     cx->tries = t.outer;
+    cx->hold  = t.hold;
     if (before)
         uselocale(before);
     return done;
@@ -262,12 +302,15 @@ void context_bail_internal(kn_context *cx, kn_status status, const char *message
 
 void context_spend(kn_context *cx, uint64_t n)
 {
-    if (cx->error_count >= MOST_ERRORS)
-        context_bail(cx, KN_ERROR_PROGRAM, "there are too many errors to go on");
+    static const char many[]  = "there are too many errors to go on";
+    static const char spent[] = "this takes more steps than the quota of the context (kn_config.quota) allows";
+    if (cx->error_count >= MOST_ERRORS && !put_off(cx, many))
+        context_bail(cx, KN_ERROR_PROGRAM, many);
     if (n > cx->quota_left) {
         cx->quota_left = 0;
-        context_bail(cx, KN_ERROR_LIMIT,
-                     "this takes more steps than the quota of the context (kn_config.quota) allows");
+        if (put_off(cx, spent))
+            return;
+        context_bail(cx, KN_ERROR_LIMIT, spent);
     }
     cx->quota_left -= n;
 }

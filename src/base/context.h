@@ -49,6 +49,13 @@ struct Owned {
     void (*free)(kn_context *cx, Owned *o); /* calls context_disown and frees it */
 };
 
+/* What happens in place of a bail-out while objects of another library are held that would be lost by it. */
+typedef struct Hold {
+    void (*stop)(void *user); /* makes the library's calls fail from now on, so that its user comes to an end */
+    void       *user;
+    const char *why; /* the first bail-out that was put off, or NULL */
+} Hold;
+
 struct kn_context {
     kn_config    config;
     size_t       memory_used;
@@ -65,6 +72,7 @@ struct kn_context {
     const char *bailed;                     /* why the call could not go on, or NULL */
     ErrorId     bailed_error;
     Try        *tries;
+    Hold       *hold;
     bool        deep;      /* on a thread with a stack of its own (context_deep) */
     locale_t    plain;     /* the C locale: numbers have a decimal point in any locale of the program */
     Arena      *scratches; /* begun and not ended, the newest first */
@@ -104,12 +112,19 @@ __attribute__((noreturn)) void context_bail(kn_context *cx, kn_status status, co
 /* The same for a mistake of Kiln's own. */
 __attribute__((noreturn)) void context_bail_internal(kn_context *cx, kn_status status, const char *message);
 
+/* From now on, until context_unhold, running out of memory or of quota does not bail out: h->stop is called, and memory
+ * beyond the limit comes from malloc. Only if that has none either, there is a bail-out, and the objects are lost. */
+void context_hold(kn_context *cx, Hold *h);
+/* Ends it when all objects are freed; bails out if that was put off. */
+void context_unhold(kn_context *cx);
+
 /* Spends n operations; bails out when the quota is used up. */
 void context_spend(kn_context *cx, uint64_t n);
 
 /* Raw memory under the context's limit: NULL if there is none. Only arena.c and buffers call these. */
 void *context_allocate(kn_context *cx, size_t size);
-void *context_allocate_raw(kn_context *cx, size_t size); /* not zeroed */
+void *context_allocate_raw(kn_context *cx, size_t size);            /* not zeroed */
+void *context_borrow(kn_context *cx, size_t size, const char *why); /* zeroed, beyond the limit; NULL: not held */
 void  context_release(kn_context *cx, void *block);
 
 /* The one copy of a name. Equal names are equal pointers. */

@@ -37,6 +37,7 @@
     X(BOUND_ORDER,      "bound-order",      "a loop would begin before the bounds of its reduction are known")         \
     X(DEPENDENT_BOUNDS, "dependent-bounds", "bounds of a reduction depend on other variables of the update")           \
     X(NOT_SEPARABLE,    "not-separable",    "the window is no sum of sums")                                            \
+    X(NOT_SCAN,         "not-scan",         "the update is not f(x, r) = … f(x, r-1) … along one argument")            \
     X(NOT_SHARED,       "not-shared",       "the two definitions cannot run in the same loops")                        \
     X(SPECIALIZED,      "specialized",      "the loops of the definition are specialized")                             \
     X(PREFETCH,         "prefetch",         "there is nothing to fetch in that loop")                                  \

@@ -13,7 +13,7 @@ extern char **environ;
  * here. */
 typedef struct Emit {
     const char *library; /* NULL: the library's choice */
-    bool        shared, archive;
+    bool        shared, archive, sized;
 } Emit;
 
 static Emit read_emit(Cli *cli)
@@ -28,6 +28,7 @@ static Emit read_emit(Cli *cli)
         const bool   so = n == 2 && !strncmp(at, "so", 2);
         emit.shared     = emit.shared || so;
         emit.archive    = emit.archive || (n == 7 && !strncmp(at, "archive", 7));
+        emit.sized      = emit.sized || (n == 7 && !strncmp(at, "c-naive", 7));
         if (!so) {
             strcat(list, *list ? "," : "");
             strncat(list, at, n);
@@ -76,33 +77,50 @@ static void say_written(const char *files, double seconds)
     fprintf(stderr, " in %.3f s\n", seconds);
 }
 
+/* The program; for code of one size with its sizes, which are put into the options. */
+static int load_program(Cli *cli, bool sized, Bindings *b, kn_options *options)
+{
+    if (!sized) {
+        *b               = (Bindings){ 0 };
+        const int status = program_load(cli, cli->operands[0], &b->program);
+        if (status == DONE)
+            fputs(b->program.warnings, stderr);
+        return status;
+    }
+    const int status    = bindings_load(cli, true, b);
+    options->sizes      = b->args;
+    options->size_count = b->arg_count;
+    return status;
+}
+
 int command_build(Cli *cli)
 {
     const char *path = option_value(cli, OPTION_BUILD_OUTPUT, 0);
-    if (cli->operand_count != 1)
+    const Emit  emit = read_emit(cli);
+    if (!emit.sized && (option_given(cli, OPTION_SIZE) || option_given(cli, OPTION_ORIGIN)))
+        return usage(cli, "compiled code is for all sizes: --size and --origin are for --emit c-naive");
+    if (cli->operand_count < 1 || (cli->operand_count > 1 && !emit.sized))
         return usage(cli, "%s kiln build FILE -o DIR/NAME",
                      cli->operand_count ? "one program at a time:" : "which program?");
     if (!path)
         return usage(cli, "where to? -o DIR/NAME, where NAME is the C function");
-    const double  begin = now();
-    const Emit    emit  = read_emit(cli);
-    kn_options    options;
-    SourceProgram program;
-    const char   *written;
-    int           status = compile_options(cli, &options);
+    const double begin = now();
+    kn_options   options;
+    Bindings     b;
+    const char  *written;
+    int          status = compile_options(cli, &options);
     if (status != DONE)
         return status;
-    status = program_load(cli, cli->operands[0], &program);
+    status = load_program(cli, emit.sized, &b, &options);
     if (status == DONE) {
         Progress progress;
-        fputs(program.warnings, stderr);
-        progress_begin(&progress, "compiling", program.path);
-        const kn_status built = kn_build(program.pipeline, path, &options, emit.library, &written);
+        progress_begin(&progress, "compiling", b.program.path);
+        const kn_status built = kn_build(b.program.pipeline, path, &options, emit.library, &written);
         progress_end(&progress);
         status = built == KN_OK ? DONE : report(cli);
     }
     if (status == DONE)
         say_written(written, now() - begin);
-    kn_pipeline_free(program.pipeline);
+    bindings_free(&b);
     return status == DONE && emit.shared ? link_shared(cli, path) : status;
 }

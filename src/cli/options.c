@@ -54,9 +54,9 @@ const Option option_table[OPTION_COUNT] = {
     [OPTION_EMIT]          = { "--emit", 0, "WHAT[,WHAT…]", IN(BUILD),
                                "what to write: header, object, archive (the object and the runtime), so (a shared "
                                "library, linked by cc), "
-                               "llvm, asm, c (C11 that needs no runtime, and its header), ptx, opencl, device-llvm (of "
-                               "kernels), loops, runtime (its source, "
-                               "for other machines); header,object,archive if not given" },
+                               "llvm, asm, c (C11 that needs no runtime, and its header), c-naive (plain loops of one "
+                               "size, for kiln tile), ptx, opencl, device-llvm (of kernels), loops, runtime (its "
+                               "source, for other machines); header,object,archive if not given" },
     [OPTION_TARGET]        = { "--target", 0, "TARGET[,TARGET…]",
                                IN(RUN) | IN(BENCH) | IN(BUILD) | IN(SHOW) | IN(SCHEDULE),
                                "the machine: host, x86-64, x86-64-avx2, x86-64-avx512, aarch64-linux; of several the "
@@ -64,9 +64,9 @@ const Option option_table[OPTION_COUNT] = {
                                "chosen when it runs. On x86-64 build takes all of that kind if not told. cuda, opencl: "
                                "this machine and a GPU; host-cuda, host-opencl: the same, and without a GPU this "
                                "machine alone, by its own schedule. What is run here is for host or a GPU" },
-    [OPTION_SIZE]          = { "--size", 0, "[NAME=]WxHxC", IN(RUN) | IN(SHOW) | IN(SCHEDULE) | IN(BENCH),
-                               "the size of an output" },
-    [OPTION_ORIGIN]        = { "--origin", 0, "NAME=X,Y", IN(RUN) | IN(SHOW) | IN(SCHEDULE) | IN(BENCH),
+    [OPTION_SIZE]          = { "--size", 0, "[NAME=]WxHxC", IN(RUN) | IN(BUILD) | IN(SHOW) | IN(SCHEDULE) | IN(BENCH),
+                               "the size of an output; of build, for c-naive" },
+    [OPTION_ORIGIN]        = { "--origin", 0, "NAME=X,Y", IN(RUN) | IN(BUILD) | IN(SHOW) | IN(SCHEDULE) | IN(BENCH),
                                "the coordinates of the first pixel of an input or of an output with --size, if not "
                                "0,0" },
     [OPTION_PRINT]         = { "--print", 0, NULL, IN(RUN), "print the values of the outputs: a row a line" },
@@ -128,12 +128,17 @@ const Option option_table[OPTION_COUNT] = {
                                "parallelogram" },
     [OPTION_TILE]          = { "--tile", 0, "T,I,J", IN(TILE),
                                "the sizes of tiles, the outermost dimension first; else a model chooses them" },
-    [OPTION_TILE_TARGET]   = { "--target", 0, "openmp", IN(TILE), "what to write: C with OpenMP, all there is" },
-    [OPTION_FUSE]          = { "--fuse", 0, NULL, IN(TILE), "fuse all loops that can be fused" },
+    [OPTION_TILE_TARGET]   = { "--target", 0, "openmp|cuda", IN(TILE),
+                               "what to write: C with OpenMP (if not given); with cuda, OUT.c that calls functions "
+                               "of OUT.cu, which nvcc compiles" },
+    [OPTION_FUSE]          = { "--fuse", 0, "RULE", IN(TILE),
+                               "which stages share tiles: greedy (one joins its only consumer; if not given), cost "
+                               "(fewest bytes and work), all" },
     [OPTION_TEMPORARY]     = { "--temporary", 0, "A,B", IN(TILE), "arrays whose values are not read behind the loops, "
                                "as `#pragma kiln temporary(A, B)` says it in the file" },
     [OPTION_TILE_EXPLAIN]  = { "--explain", 0, NULL, IN(TILE), "print what was done and why: schedules, footprints, "
                                "redundant work" },
+    [OPTION_TILE_SVG]      = { "--svg", 0, "FILE.svg", IN(TILE), "a picture of one tile with its neighbours" },
     [OPTION_TILE_DEFINE]   = { "--define", 'D', "NAME[=VALUE]", IN(TILE), "a macro, for the preprocessor" },
     [OPTION_INCLUDE]       = { "--include", 'I', "DIR", IN(TILE), "a folder of headers, for the preprocessor" },
     [OPTION_HELP]          = { "--help", 'h', NULL, ~0u, "this text" },

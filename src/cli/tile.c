@@ -31,6 +31,17 @@ static int write_file(const char *path, const char *text)
     return fclose(file) == 0 && good ? DONE : failed("cannot write %s: %s", path, strerror(errno));
 }
 
+/* OUT.cu beside OUT.c; NULL: the output is no C file. */
+static const char *cuda_path(Cli *cli, const char *output)
+{
+    const size_t n = output ? strlen(output) : 0;
+    if (n < 3 || strcmp(output + n - 2, ".c"))
+        return NULL;
+    char *path = cli_alloc(cli, n + 2);
+    snprintf(path, n + 2, "%su", output);
+    return path;
+}
+
 int command_tile(Cli *cli)
 {
     kn_options      shared;
@@ -38,9 +49,10 @@ int command_tile(Cli *cli)
                                 .shape     = option_value(cli, OPTION_SHAPE, 0),
                                 .sizes     = option_value(cli, OPTION_TILE, 0),
                                 .target    = option_value(cli, OPTION_TILE_TARGET, 0),
-                                .fuse      = option_given(cli, OPTION_FUSE),
+                                .fuse      = option_value(cli, OPTION_FUSE, 0),
                                 .explain   = option_given(cli, OPTION_TILE_EXPLAIN) };
-    const char     *text, *explained, *output = option_value(cli, OPTION_TILE_OUTPUT, 0);
+    const char     *text, *explained, *picture = NULL, *kernels = NULL;
+    const char     *svg = option_value(cli, OPTION_TILE_SVG, 0), *output = option_value(cli, OPTION_TILE_OUTPUT, 0);
     size_t          length;
     if (cli->operand_count != 1)
         return usage(cli, "which file? kiln tile FILE.c -o OUT.c");
@@ -49,6 +61,10 @@ int command_tile(Cli *cli)
     if (status != DONE)
         return status;
     options.threads = shared.threads;
+    options.picture = svg ? &picture : NULL;
+    options.kernels = &kernels;
+    if (options.target && !strcmp(options.target, "cuda") && !cuda_path(cli, output))
+        return usage(cli, "--target cuda writes two files: -o OUT.c names one, OUT.cu beside it has the kernels");
     preprocessor_flags(cli, &options);
     if (file_read(cli, path, &text, &length) != DONE)
         return FAILED;
@@ -61,6 +77,12 @@ int command_tile(Cli *cli)
     report(cli);
     if (explained)
         fputs(explained, output ? stdout : stderr);
+    if (kernels && write_file(cuda_path(cli, output), kernels) != DONE)
+        return FAILED;
+    if (svg && !picture)
+        return failed("%s: no loop has tiles that could be drawn", path);
+    if (svg && write_file(svg, picture) != DONE)
+        return FAILED;
     if (output)
         return write_file(output, tiled);
     fputs(tiled, stdout);

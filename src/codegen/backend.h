@@ -8,6 +8,7 @@
 #ifndef KILN_CODEGEN_BACKEND_H
 #define KILN_CODEGEN_BACKEND_H
 
+#include "ir/nests.h"
 #include "ir/stmt.h"
 #include "ir/target.h"
 
@@ -94,6 +95,9 @@ typedef struct Codegen {
 /* What a backend's library exports as kiln_codegen; NULL: it could not be started. */
 typedef const Codegen *CodegenEntry(void);
 CodegenEntry           c_codegen; /* of codegen/c, which is part of the main library */
+
+/* codegen/c/c_naive.c: plain loops as C, in `arena`; NULL: *why says what cannot be written. */
+const char *c_naive_text(const Nests *nests, Arena *arena, const char **why);
 
 typedef struct Backend {
     const char   *name;

@@ -25,6 +25,7 @@ typedef struct Update {
     RVar        *rvars;
     const Expr  *where;   /* bool, or NULL */
     bool        *is_free; /* per dimension: args[d] is the free variable of d */
+    bool         gone;    /* of a plan: it has no steps any more, and keeps the numbers of those after it */
 } Update;
 
 /* An argument of an extern stage: a function read through a buffer, or a scalar. */
@@ -46,6 +47,8 @@ struct Func {
     const Expr **values; /* one per component, over the variables named by args */
     int          update_count;
     Update      *updates;
+    bool         total; /* what it reads is guarded by its own conditions: it may be asked for anything, so those around
+                           a call need not narrow it */
     /* FUNC_STAGE */
     const char *symbol;
     int         stage_arg_count;

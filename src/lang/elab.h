@@ -175,6 +175,7 @@ struct Elab {
     Map includes; /* Item -> a copy with its path and what the file holds */
     VEC(const char *) included, including;
     Map refs, instances, reductions; /* memo tables by hash_key; entries of equal key are a list */
+    VEC(const FuncRef *) boundaries; /* that the program puts around functions */
     VEC(const char *) used_defines;
     Map name_counts;                /* interned full name -> how often it was asked for */
     int file, file_count;           /* being filed: 0 the main one, then a number per include */

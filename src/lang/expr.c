@@ -37,6 +37,8 @@ FuncRef *ref_intern(Elab *el, const FuncRef *like)
     *r         = *like;
     r->next    = first;
     map_set_mutable(&el->refs, key, r);
+    if (r->boundary)
+        vec_push(el->arena, &el->boundaries, r);
     return r;
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What directives of a schedule make: versions of a definition (specialize), and functions beside the pipeline's
- * (stage, rfactor, separate).
+ * (stage, clone, rfactor, separate, checkpoint).
  *
  * Their names, arguments and loops are known here, so that the rest of the schedule can be checked against them; what
- * the functions of rfactor and separate compute is worked out where the schedule is obeyed (plan/derive.c,
- * plan/separate.c). */
+ * they compute, but for stages, is worked out where the schedule is obeyed (plan/derive.c, plan/separate.c,
+ * plan/checkpoint.c). */
 #include "lang/scheduling.h"
 
 /* A function beside the pipeline's, of a name that is new: "in.stage", "hist.rfactor.2". */
@@ -48,10 +48,45 @@ static Func *make_copy(Scheduling *s, const Directive *d, const char *name, cons
     return f;
 }
 
+/* Is the boundary around the box of the input itself? */
+static bool is_around_input(Elab *el, const FuncRef *r)
+{
+    const Func *in = ref_input(r);
+    for (int d = 0; in && d < in->rank; d++)
+        if (r->extent[d] && (r->min[d] != expr_dim(el->pool, EX_DIM_MIN, in, d) ||
+                             r->extent[d] != expr_dim(el->pool, EX_DIM_EXTENT, in, d)))
+            return false;
+    return in;
+}
+
+/* The input through each boundary that is directly around it. Another function's boundary can be a function that is
+ * scheduled itself. */
+static void find_forms(Scheduling *s, Directive *d, const Func *made)
+{
+    Elab        *el   = s->el;
+    const Expr **args = ARENA_ARRAY(el->arena, const Expr *, (size_t)made->rank);
+    for (int k = 0; k < made->rank; k++)
+        args[k] = expr_var(el->pool, KN_I32, made->args[k]);
+    d->forms = ARENA_ARRAY(el->arena, BoundedForm, el->boundaries.count);
+    for (size_t i = 0; i < el->boundaries.count; i++) {
+        const FuncRef *r = el->boundaries.at[i];
+        if (r->func != d->func || d->func->kind != FUNC_INPUT || r->base->boundary)
+            continue;
+        const ElabValue v = call_ref(el, r, args);
+        BoundedForm    *f = &d->forms[d->form_count++];
+        f->own_box        = is_around_input(el, r);
+        f->values         = ARENA_ARRAY(el->arena, const Expr *, (size_t)made->component_count);
+        for (int c = 0; c < made->component_count; c++)
+            f->values[c] = v.kind == VAL_TUPLE ? v.items[c].expr : v.expr;
+    }
+}
+
 /* f.stage(…): a copy of f. */
 static Func *make_stage(Scheduling *s, Directive *d)
 {
-    return make_copy(s, d, made_name(s, d), d->func);
+    Func *f = make_copy(s, d, made_name(s, d), d->func);
+    find_forms(s, d, f);
+    return f;
 }
 
 typedef struct NameList {
@@ -175,8 +210,96 @@ static Func *make_separate(Scheduling *s, Directive *d)
     const char *name  = made_name(s, d);
     if (at < 0)
         return NULL;
-    d->sums = make_partial(s, d, arena_printf(s->el->arena, "%s.sum", name), d->func->rank, &loops, at);
-    return make_copy(s, d, name, d->sums);
+    d->also = make_partial(s, d, arena_printf(s->el->arena, "%s.sum", name), d->func->rank, &loops, at);
+    return make_copy(s, d, name, d->also);
+}
+
+/* A function with an update over these reduction variables, along the argument `dim`. */
+static Func *make_scan(Scheduling *s, const Directive *d, const char *name, int rank, int dim, int count,
+                       const char *const *rvars)
+{
+    Elab   *el      = s->el;
+    Func   *f       = make_function(s, d, name, rank);
+    Update *u       = ARENA_NEW(el->arena, Update);
+    f->update_count = 1;
+    f->updates      = u;
+    u->loc          = d->loc;
+    u->is_free      = ARENA_ARRAY(el->arena, bool, (size_t)rank);
+    u->rvars        = ARENA_ARRAY(el->arena, RVar, (size_t)count);
+    u->rvar_count   = count;
+    for (int k = 0; k < rank; k++)
+        u->is_free[k] = k != dim;
+    for (int i = 0; i < count; i++)
+        u->rvars[i].name = rvars[i];
+    return f;
+}
+
+/* The argument that the update goes along, if it can be checkpointed with these new names; -1 with a diagnostic. */
+static int scan_argument(Scheduling *s, const Directive *d, const char *const *names)
+{
+    Elab         *el  = s->el;
+    const Update *u   = &d->func->updates[d->update];
+    int           dim = -1, fixed = 0;
+    for (int k = 0; k < d->func->rank; k++)
+        if (!u->is_free[k]) {
+            dim = k;
+            fixed++;
+        }
+    if (u->rvar_count != 1 || fixed != 1) {
+        diag_error_as(el->cx, ERROR_NOT_SCAN, d->loc, "it is for f(x, r) = … f(x, r-1) … for r in a..b; leave it out",
+                      "`checkpoint` needs an update along one argument, over one reduction variable");
+        return -1;
+    }
+    if (d->func->rank == KN_MAX_RANK) {
+        diag_error(el->cx, d->loc, NULL, "`%s` has %d dimensions already: there is no room for another", d->func->name,
+                   KN_MAX_RANK);
+        return -1;
+    }
+    for (int k = 0; k < d->func->rank; k++)
+        for (int i = 0; i < 2; i++)
+            if (k != dim && d->func->args[k] == names[i]) {
+                diag_error(el->cx, d->args[1 + i].loc, "choose another name", "`%s` is taken", names[i]);
+                return -1;
+            }
+    return dim;
+}
+
+/* f.update(k).checkpoint(r, ro, ri, n): f.checkpoint along chunks ro, and f.chunk along steps ri with chunks as a last
+ * argument; nothing is left of the update. */
+static Func *make_checkpoint(Scheduling *s, Directive *d)
+{
+    const char *const names[] = { d->args[1].name, d->args[2].name };
+    NameList          loops   = { { 0 } };
+    const int         at      = reduction_loop(s, d, "f.update(0).checkpoint(r, ro, ri, 32)", &loops);
+    const int         dim     = at < 0 ? -1 : scan_argument(s, d, names);
+    const int         rank    = d->func->rank;
+    if (dim < 0)
+        return NULL;
+    d->also = make_scan(s, d, arena_printf(s->el->arena, "%s.chunk", d->func->name), rank + 1, dim, 1, &names[1]);
+    d->also->args[dim]                           = names[1];
+    d->also->args[rank]                          = names[0];
+    Func *f                                      = make_scan(s, d, made_name(s, d), rank, dim, 2, names);
+    f->args[dim]                                 = names[0];
+    loops_of(s, d->func, d->update)->names.count = 0;
+    return f;
+}
+
+/* f.clone(…): the definitions of f, under another name. */
+static Func *make_clone(Scheduling *s, Directive *d)
+{
+    Elab       *el   = s->el;
+    const Func *from = d->func;
+    Func       *f    = make_function(s, d, made_name(s, d), from->rank);
+    if (from->kind != FUNC_DEFINED) {
+        diag_error(el->cx, d->loc, "stage is for inputs and extern stages",
+                   "`%s` has no definitions that could be cloned", from->name);
+        return NULL;
+    }
+    f->update_count = from->update_count;
+    f->updates      = ARENA_ARRAY(el->arena, Update, (size_t)from->update_count);
+    for (int k = 0; k < from->update_count; k++)
+        f->updates[k] = from->updates[k];
+    return f;
 }
 
 /* A version of the definition: its loops begin as they are now. */
@@ -210,11 +333,13 @@ bool schedule_move_on(Scheduling *s, Directive *d)
     case DIR_STAGE: d->made = make_stage(s, d); break;
     case DIR_RFACTOR: d->made = make_rfactor(s, d); break;
     case DIR_SEPARATE: d->made = make_separate(s, d); break;
+    case DIR_CHECKPOINT: d->made = make_checkpoint(s, d); break;
+    case DIR_CLONE: d->made = make_clone(s, d); break;
     default: return true;
     }
     if (!d->made)
         return false;
     s->func   = d->made;
-    s->update = d->made->update_count - 1;
+    s->update = d->info->whole ? -1 : d->made->update_count - 1;
     return true;
 }

@@ -70,10 +70,12 @@ const Stmt *lower_wide(Lower *lw, const Stmt *s);         /* wide.c: rows that b
 const Stmt *lower_threads(Lower *lw, const Stmt *s);      /* threads.c: thread nests on the threads of the block */
 const Stmt *lower_registers(Lower *lw, const Stmt *s);    /* registers.c: scratch of blocks in registers of threads */
 const Stmt *lower_ahead(Lower *lw, const Stmt *s);        /* ahead.c: loads of the next iteration before this one */
-const Stmt *lower_multiples(Lower *lw, const Stmt *s);    /* wide.c: where tiles begin */
+const Stmt *lower_clamped(Lower *lw, const Stmt *s);      /* multiples.c: clamped rows by wide accesses */
+const Stmt *lower_multiples(Lower *lw, const Stmt *s);    /* multiples.c: where tiles begin */
 const Stmt *lower_loads(Lower *lw, const Stmt *s);        /* loads.c: loads of unrolled copies before their stores */
 const Stmt *lower_shared(Lower *lw, const Stmt *s);       /* shared.c: shared memory of blocks packed */
 const Stmt *lower_barriers(Lower *lw, const Stmt *s);     /* barriers.c */
+const Stmt *lower_banks(Lower *lw, const Stmt *s);        /* banks/banks.c: rows of shared memory padded */
 const Stmt *lower_sync(Lower *lw, const Stmt *s);         /* sync.c */
 const Stmt *lower_math(Lower *lw, const Stmt *s);         /* math.c: mathematical functions as their expansions */
 

@@ -27,16 +27,24 @@ typedef struct ScheduleArg {
     Loc             loc;
 } ScheduleArg;
 
+/* stage: an input through a boundary that the program puts around it. */
+typedef struct BoundedForm {
+    const Expr **values;  /* one per component, over the variables of `made` */
+    bool         own_box; /* it is around the box of the input: what is read there is the same without it */
+} BoundedForm;
+
 typedef struct Directive {
     const struct DirectiveInfo *info;
     Func                       *func;
     int                         update; /* -1 for the pure definition */
     int version;       /* which specialization of the definition it is about, counted from 0; -1: none. Of `specialize`
                           itself: the one it begins */
-    Func *made;        /* stage, rfactor, separate: the new function, that the rest of the chain is about. It is in no
+    Func *made;        /* stage, rfactor …: the new function, that the rest of the chain is about. It is in no
                         * pipeline: its name, arguments and loops are known here, the expressions of updates are the
                         * plan's */
-    Func        *sums; /* separate: what `made` is a copy of */
+    Func        *also; /* separate: what `made` is a copy of; checkpoint: the chunks */
+    BoundedForm *forms;
+    int          form_count;
     int          arg_count;
     ScheduleArg *args;
     Loc          loc; /* of its name */

@@ -68,6 +68,8 @@
     /* functions that are made */                                                                                      \
     X(STAGE,           "stage",           "f*",       CPU | GPU, WHOLE | INPUTS,  REWRITE,  apply_stage,               \
       "a copy of the function for these consumers, to be scheduled on its own; the one directive for inputs")          \
+    X(CLONE,           "clone",           "f*",       CPU | GPU, WHOLE,           REWRITE,  apply_clone,               \
+      "a second function with the same definitions for these consumers, computed and scheduled on its own")            \
     /* bounds and the rest */                                                                                          \
     X(BOUND,           "bound",           "dee",      CPU | GPU, WHOLE,           STORAGE,  apply_bound,               \
       "promises min and extent of what is needed along a dimension")                                                   \
@@ -77,14 +79,16 @@
       "a second version for when the condition holds")                                                                 \
     X(RFACTOR,         "rfactor",         "vn",       CPU | GPU, VERSIONS,        REWRITE,  apply_rfactor,             \
       "splits an associative reduction: partial results along the new dimension")                                      \
+    X(CHECKPOINT,      "checkpoint",      "vnnie?",   CPU | GPU, VERSIONS,        REWRITE,  apply_checkpoint,          \
+      "keeps the values of a scan before each chunk of `factor` steps; chunks are computed where they are read")      \
     X(SEPARATE,        "separate",        "v",        CPU | GPU, VERSIONS,        REWRITE,  apply_separate,            \
       "makes a sum over a window two: over the other reduction loops first, then over this one. Halide has none")      \
     X(ATOMIC,          "atomic",          "",         CPU | GPU, 0,               LOOPS,    apply_atomic,              \
       "an update whose steps may run at once, each store being atomic")                                                \
     X(PREFETCH,        "prefetch",        "fvi",      CPU | GPU, 0,               LOOPS,    apply_prefetch,            \
       "fetches what the loop will need `factor` iterations ahead")                                                     \
-    X(TIME_TILE,       "time_tile",       "vvi",      CPU,       0,               LOOPS,    apply_time_tile,           \
-      "of an update that reads earlier steps of itself: diamonds over the steps and an argument, in parallel")         \
+    X(TIME_TILE,       "time_tile",       "vviv?i?",  CPU,       0,               LOOPS,    apply_time_tile,           \
+      "of an update that reads earlier steps of itself: diamonds over the two loops, in pieces of the third")          \
     /* GPU */                                                                                                          \
     X(GPU_BLOCKS,      "gpu_blocks",      "v*",       GPU,       0,               LOOPS,    apply_gpu_loops,           \
       "loops over the blocks of a kernel")                                                                             \

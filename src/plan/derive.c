@@ -1,94 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions that directives make: stage and rfactor; separate is in separate.c.
+/* Functions that rfactor makes; stage.c, clone.c, separate.c and checkpoint.c are for the other directives that make
+ * some.
  *
- *   f.stage(c, …)                  f.stage(x, …) = f(x, …); the consumers read it in the place of f. Where f.stage is
- *   itself named as a consumer, of
- *                                  what f reads, it is written out.
  *   f.update(k).rfactor(r, v)      with update k:  f(args) = f(args) op e  for q…, r in lo..hi  where c, op exact in
  *   any order:
  *                                  f.rfactor(x, …, v)  = identity of op
  *                                  f.rfactor(args, v)  = f.rfactor(args, v) op e[r := v]  for q…  where c[r := v]
  *                                  f(x, …)             = f(x, …) op f.rfactor(x, …, r)  for r in lo..hi
  *
- * Holds   drafts stay in order: a stage comes just after its function, partial results just before theirs. Splits of
- *         reduction variables that come before rfactor are made in the update itself: r = lo + ro*factor + ri, where
+ * Holds   drafts stay in order: partial results come just before their function. Splits of reduction variables that
+ *         come before rfactor are made in the update itself: r = lo + ro*factor + ri, where
  *         that is below hi; it is written as the smaller of that and hi - 1, so that nothing more is read. */
 #include "legal/window.h"
 #include "plan/planner.h"
-
-/* ---- stage ------------------------------------------------------------------------------ */
-
-typedef struct Redirect {
-    ExprPool   *pool;
-    const Func *from, *to;
-    bool        any;
-} Redirect;
-
-static const Expr *redirect_call(void *user, const Expr *e)
-{
-    Redirect *r = user;
-    if (e->op != EX_CALL || e->u.call.func != r->from)
-        return e;
-    r->any = true;
-    return expr_call(r->pool, r->to, (int)e->u.call.index, (kn_type)e->type, (int)e->count, e->args);
-}
-
-/* Lets f, or one update of it, read `to` in the place of `from`. */
-static bool redirect_reader(Redirect *r, Func *f, int update)
-{
-    if (update < 0)
-        rewrite_pure(r->pool, f, redirect_call, r);
-    for (int k = 0; k < f->update_count; k++)
-        if (update < 0 || k == update)
-            rewrite_update(r->pool, f, &f->updates[k], redirect_call, r);
-    for (int i = 0; update < 0 && i < f->stage_arg_count; i++) {
-        if (f->stage_args[i].func != r->from)
-            continue;
-        f->stage_args[i].func = r->to;
-        r->any                = true;
-    }
-    return r->any;
-}
-
-/* f(x, …) = g(x, …), as stage makes it: f becomes what g is, so that it reads what g reads. False where it is not one,
- * or g has updates. */
-static bool write_out(ExprPool *pool, Func *f)
-{
-    const Func *g = f->component_count && f->values[0]->op == EX_CALL ? f->values[0]->u.call.func : NULL;
-    if (!g || g->kind != FUNC_DEFINED || g->update_count || f->update_count || g->component_count != f->component_count)
-        return false;
-    for (int i = 0; i < f->component_count; i++)
-        if (f->values[i]->op != EX_CALL || f->values[i]->u.call.func != g)
-            return false;
-    for (int i = 0; i < f->component_count; i++)
-        f->values[i] =
-            expr_substitute(pool, g->values[f->values[i]->u.call.index], g->rank, g->args, f->values[i]->args);
-    return true;
-}
-
-/* Lets the reader, or what a copy of it stands for, read `to` in the place of `from`. */
-static bool redirect_copy(Redirect *r, Func *f, int update)
-{
-    return redirect_reader(r, f, update) || (write_out(r->pool, f) && redirect_reader(r, f, update));
-}
-
-bool apply_stage(Planner *pl, FuncDraft *from, DefDraft *def, const Directive *d)
-{
-    (void)def;
-    FuncDraft *made = add_draft(pl, d->made);
-    made->is_made   = true;
-    move_last_draft(pl, draft_place(pl, from) + 1);
-    use_up(pl, d);
-    for (int i = 0; i < d->arg_count; i++) {
-        FuncDraft *reader = draft_of(pl, d->args[i].func);
-        Redirect   r      = { &pl->plan->exprs, from->func, made->func, false };
-        if (reader == from || reader == made || !redirect_copy(&r, reader->func, d->args[i].update))
-            return refuse(pl, ERROR_NOT_READ, d->args[i].loc,
-                          "name functions that read it; what they are inlined into reads it too",
-                          "`%s` does not read `%s`", reader->func->name, from->func->name);
-    }
-    return true;
-}
 
 /* ---- rfactor ---------------------------------------------------------------------------- */
 

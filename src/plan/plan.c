@@ -30,6 +30,16 @@ static bool fits_target(Planner *pl, const Directive *d)
                   "`%s` is for %s: not for this target", d->info->name, gpu ? "CPUs" : "GPUs");
 }
 
+/* Is there still something of the update that the directive is about? */
+static bool has_definition(Planner *pl, const FuncDraft *f, const Directive *d)
+{
+    if (d->update < 0 || f->func->kind != FUNC_DEFINED ||
+        (d->update < f->func->update_count && !f->func->updates[d->update].gone))
+        return true;
+    return refuse(pl, ERROR_NO_LOOPS, d->loc, "schedule the functions that checkpoint has made",
+                  "nothing is left of update %d of `%s` for `%s`", d->update, f->func->name, d->info->name);
+}
+
 /* Hands each directive to its function. A function whose loops `compute_at` or its kin name counts as scheduled too:
  * its loops keep their names. */
 static void distribute(Planner *pl)
@@ -39,7 +49,7 @@ static void distribute(Planner *pl)
         FuncDraft       *f = draft_of(pl, d->func);
         if (map_get(&pl->used, d))
             continue;
-        if (!fits_target(pl, d))
+        if (!fits_target(pl, d) || !has_definition(pl, f, d))
             continue;
         f->is_scheduled = true;
         vec_push(pl->arena, &f->directives, d);
@@ -179,6 +189,7 @@ Plan *plan_make(kn_pipeline *p, const Schedule *schedule, Arena *arena, PlanTarg
     distribute(&pl);
     if (!plan_inline(&pl))
         return NULL;
+    plan_kept_reads(&pl);
     plan_narrow(&pl);
     begin_defs(&pl);
     plan_readers(&pl);

@@ -52,6 +52,8 @@ typedef struct PlanTimeTile {
     int64_t       size; /* of a diamond, in coordinates; 0: there are none */
     int           loop; /* over the steps; the next one is over the argument */
     TimeDistances distances;
+    int64_t       piece;  /* coordinates of the loop inside these two that a diamond computes at a time; 0: all */
+    TimeDistances across; /* along that one */
 } PlanTimeTile;
 
 typedef struct PlanDef PlanDef;
@@ -88,6 +90,12 @@ struct PlanDef {
     PlanDef     *versions;
 };
 
+/* A call of an input that a definition had before it read a copy in its place. The input must have what it asks for. */
+typedef struct KeptRead {
+    int         update; /* of the definition */
+    const Expr *call;
+} KeptRead;
+
 typedef struct PlanFunc {
     const Func *func;
     const Func
@@ -96,7 +104,7 @@ typedef struct PlanFunc {
     PlanLevel compute, store; /* store encloses compute, or is the same */
     PlanDef  *defs;           /* 1 + update_count of them; an extern stage has one without loops; an input none */
     /* Storage: the order of dimensions in memory, innermost first; per dimension what its stride in memory (of the next
-     * dimension out) is rounded up to, 1 if not said; the fold factor that was asked for, 0 if none */
+     * dimension out) is rounded up to, 0 if not said; the fold factor that was asked for, 0 if none */
     int     order[KN_MAX_RANK];
     int64_t align[KN_MAX_RANK], fold[KN_MAX_RANK];
     Memory  memory;
@@ -106,6 +114,7 @@ typedef struct PlanFunc {
     const Expr *bound_min[KN_MAX_RANK], *bound_extent[KN_MAX_RANK];
     int64_t     align_factor[KN_MAX_RANK];
     const Expr *align_offset[KN_MAX_RANK];
+    VEC(KeptRead) kept_reads;
 } PlanFunc;
 
 typedef struct Plan {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Making a plan: what its files share.
  *
- * A plan is made in steps, each a file: copy (functions with variables of their own), derive and separate (functions
- * that directives make), inline (and expand, what is inlined with its updates), narrow (stored with the bits that are
- * needed), loops (directives applied to the loops of each definition), order (is that nest legal?), defaults (for what
- * the schedule is silent about), levels (where functions are computed and stored), sharing (compute_with), storage.
- * directives.c calls the handler of each directive; rewrite.c has what those that make functions share; refuse.c has
- * the refusals. What is legal is decided in legal/. */
+ * A plan is made in steps, each a file: copy (functions with variables of their own), stage, clone, derive, separate
+ * and checkpoint (functions that directives make), inline (and expand, what is inlined with its updates), narrow
+ * (stored with the bits that are needed), loops (directives applied to the loops of each definition), order (is that
+ * nest legal?), defaults (for what the schedule is silent about), levels (where functions are computed and stored),
+ * sharing (compute_with), storage. directives.c calls the handler of each directive; rewrite.c has what those that make
+ * functions share; refuse.c has the refusals. What is legal is decided in legal/. */
 #ifndef KILN_PLAN_PLANNER_H
 #define KILN_PLAN_PLANNER_H
 
@@ -90,6 +90,7 @@ typedef struct Planner {
     Map             drafts_of; /* Func of the pipeline, the schedule or the plan -> FuncDraft */
     Map             used;      /* directives that have made functions: Directive -> itself */
     VEC(FuncDraft *) drafts;   /* callees before callers */
+    VEC(const Expr *) marks;   /* conditions that stage.c puts before calls, until all is inlined */
     bool failed;
 } Planner;
 
@@ -150,8 +151,10 @@ void use_up(Planner *pl, const Directive *d);
 /* Schedules know the update's reduction by this one name from now on. */
 void rename_origin(Planner *pl, FuncDraft *f, int update, const char *r);
 
-/* ---- derive.c, separate.c ---- */
-Handler apply_stage, apply_rfactor, apply_separate;
+/* ---- stage.c, clone.c, derive.c, separate.c, checkpoint.c ---- */
+Handler apply_stage, apply_clone, apply_rfactor, apply_separate, apply_checkpoint;
+/* After inlining: what reads a copy with a boundary and read an input without it needs that of the input still. */
+void plan_kept_reads(Planner *pl);
 
 /* ---- expand.c ---- */
 /* Makes a function that func_expands (legal/facts.h) a pure definition. */

@@ -151,9 +151,14 @@ static void print_def(Text *out, const Plan *plan, const PlanDef *def, int versi
     for (int i = 0; i < def->prefetch_count; i++)
         DIRECTIVE_WRITE(out, DIR_PREFETCH, arg_def(def->prefetches[i].func, -1),
                         loop_arg(&n, def->loops[def->prefetches[i].loop].var), arg_int(def->prefetches[i].ahead));
-    if (def->time_tile.size)
-        DIRECTIVE_WRITE(out, DIR_TIME_TILE, loop_arg(&n, def->loops[def->time_tile.loop].var),
-                        loop_arg(&n, def->loops[def->time_tile.loop + 1].var), arg_int(def->time_tile.size));
+    if (def->time_tile.size) {
+        const PlanTimeTile *t     = &def->time_tile;
+        const ScheduleArg args[5] = { loop_arg(&n, def->loops[t->loop].var), loop_arg(&n, def->loops[t->loop + 1].var),
+                                      arg_int(t->size),
+                                      t->piece ? loop_arg(&n, def->loops[t->loop + 2].var) : arg_int(0),
+                                      arg_int(t->piece) };
+        directive_write(out, DIR_TIME_TILE, t->piece ? 5 : 3, args);
+    }
     if (def->with.def)
         print_at(out, plan, DIR_COMPUTE_WITH, def->with);
 }
@@ -200,7 +205,7 @@ static void print_dimension(Text *out, const Plan *plan, const PlanFunc *pf, int
         DIRECTIVE_WRITE(out, DIR_ALIGN_BOUNDS, arg, factor);
     if (pf->fold[d])
         DIRECTIVE_WRITE(out, DIR_FOLD_STORAGE, arg, arg_int(pf->fold[d]));
-    if (pf->align[d] > 1)
+    if (pf->align[d] > 0)
         DIRECTIVE_WRITE(out, DIR_ALIGN_STORAGE, arg, arg_int(pf->align[d]));
 }
 
@@ -248,6 +253,8 @@ static void print_func(Text *out, const Plan *plan, const PlanFunc *pf)
     for (int k = 0; k < pf->func->update_count; k++) {
         const PlanDef *def    = &pf->defs[k + 1];
         const size_t   before = out->count;
+        if (pf->func->updates[k].gone)
+            continue;
         text_printf(out, "%s.update(%d)", pf->func->name, k);
         const size_t name_end = out->count;
         print_def(out, plan, def, -1);

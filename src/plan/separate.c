@@ -260,7 +260,7 @@ bool apply_separate(Planner *pl, FuncDraft *f, DefDraft *def, const Directive *d
     int rvar = 0, dim = 0;
     while (known[rvar].name != d->args[0].name)
         rvar++;
-    FuncDraft   *sums = add_draft(pl, d->sums);
+    FuncDraft   *sums = add_draft(pl, d->also);
     const size_t size = (size_t)f->func->component_count;
     Parts        p = { ARENA_ARRAY(pl->arena, const Expr *, size), ARENA_ARRAY(pl->arena, const Expr *, size), NULL };
     while (dim < f->func->rank && !try_argument(&s, f->func, d->update, rvar, dim, sums->func, &p))

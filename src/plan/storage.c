@@ -6,7 +6,7 @@ void begin_storage(FuncDraft *f)
 {
     for (int d = 0; d < KN_MAX_RANK; d++) {
         f->plan->order[d] = d;
-        f->plan->align[d] = 1;
+        f->plan->align[d] = 0;
     }
 }
 

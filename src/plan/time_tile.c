@@ -13,6 +13,9 @@ bool apply_time_tile(Planner *pl, FuncDraft *f, DefDraft *d, const Directive *di
     if (dir->args[2].value < 4 || dir->args[2].value > LEGAL_TIME_SIZE)
         return refuse(pl, ERROR_FACTOR, dir->args[2].loc, NULL, "the size of a diamond is from 4 to %d",
                       LEGAL_TIME_SIZE);
+    if (dir->arg_count == 4 || (dir->arg_count > 4 && (dir->args[4].value < 4 || dir->args[4].value > LEGAL_TIME_SIZE)))
+        return refuse(pl, ERROR_FACTOR, dir->args[3].loc, NULL, "a piece of a diamond has from 4 to %d coordinates",
+                      LEGAL_TIME_SIZE);
     d->time_tile = dir;
     return true;
 }
@@ -48,6 +51,35 @@ static bool check_alone(Planner *pl, const DefDraft *d)
     return true;
 }
 
+static bool check_distances(Planner *pl, const DefDraft *d, const char *along, int dim, TimeDistances *out)
+{
+    if (time_distances(&pl->plan->exprs, d->def->func, d->def->update, dim, out))
+        return true;
+    return refuse(pl, ERROR_STEP_ORDER, d->time_tile->loc, "leave it out",
+                  "%s reads itself at a place whose distance from its own, in steps and along `%s`, is not a known "
+                  "number of at most %d for each step",
+                  def_text(pl, d), along, MOST_REACH);
+}
+
+/* The loop that cuts diamonds into pieces. */
+static bool check_pieces(Planner *pl, DefDraft *d, int y)
+{
+    const Directive *dir = d->time_tile;
+    PlanDef         *p   = d->def;
+    if (dir->arg_count < 5)
+        return true;
+    const int z   = find_loop(d, dir->args[3].name);
+    const int dim = z == y + 1 ? argument_of(p->func, d->update, p->loops[z].var) : -1;
+    if (dim < 0 || p->loops[z].kind != LOOP_SERIAL)
+        return refuse(pl, ERROR_NO_LOOP, dir->args[3].loc, "give an argument that is neither split nor a vector",
+                      "%s has no serial loop `%s` over an argument directly inside the loop `%s`", def_text(pl, d),
+                      dir->args[3].name, dir->args[1].name);
+    if (!check_distances(pl, d, dir->args[3].name, dim, &p->time_tile.across))
+        return false;
+    p->time_tile.piece = dir->args[4].value;
+    return true;
+}
+
 bool check_time_tile(Planner *pl, DefDraft *d)
 {
     const Directive *dir = d->time_tile;
@@ -72,11 +104,8 @@ bool check_time_tile(Planner *pl, DefDraft *d)
                       dir->args[1].name, def_text(pl, d));
     if (!check_alone(pl, d))
         return false;
-    if (!time_distances(&pl->plan->exprs, f, p->update, dim, &p->time_tile.distances))
-        return refuse(pl, ERROR_STEP_ORDER, dir->loc, "leave it out",
-                      "%s reads itself at a place whose distance from its own, in steps and along `%s`, is not a known "
-                      "number of at most %d for each step",
-                      def_text(pl, d), dir->args[1].name, MOST_REACH);
+    if (!check_distances(pl, d, dir->args[1].name, dim, &p->time_tile.distances) || !check_pieces(pl, d, y))
+        return false;
     p->time_tile.size = dir->args[2].value;
     p->time_tile.loop = t;
     return true;

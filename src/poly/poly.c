@@ -6,10 +6,13 @@
 #include "poly/poly.h"
 
 #include "poly/emit/emit.h"
+#include "poly/model/budget.h"
 #include "poly/model/model.h"
+#include "poly/region_tile.h"
 #include "poly/source/source.h"
 #include "poly/tile/tile.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -30,6 +33,20 @@ static bool read_shape(kn_context *cx, const char *name, TileShape *shape)
     }
     if (name)
         diag_unknown(cx, "there is no shape", name, "the shapes are", names, SHAPE_PARALLELOGRAM + 1);
+    return !name;
+}
+
+static bool read_fusion(kn_context *cx, const char *name, TileFusion *fuse)
+{
+    static const char *names[] = { [FUSE_GREEDY] = "greedy", [FUSE_COST] = "cost", [FUSE_ALL] = "all" };
+    *fuse                      = FUSE_GREEDY;
+    for (int i = 0; i <= FUSE_ALL; i++)
+        if (name && !strcmp(name, names[i])) {
+            *fuse = (TileFusion)i;
+            return true;
+        }
+    if (name)
+        diag_unknown(cx, "there is no rule of fusion", name, "the rules are", names, FUSE_ALL + 1);
     return !name;
 }
 
@@ -59,43 +76,107 @@ static int64_t cache_size(int level, int64_t otherwise)
 static bool read_options(kn_context *cx, const kn_tile_options *given, TileOptions *options)
 {
     const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    *options        = (TileOptions){ .fuse_all = given->fuse,
-                                     .threads  = given->threads > 0 ? given->threads
-                                                 : cpus > 0         ? (int)cpus
-                                                                    : 1,
-                                     .l1       = cache_size(1, DEFAULT_L1),
-                                     .l2       = cache_size(2, DEFAULT_L2) };
-    if (given->target && strcmp(given->target, "openmp")) {
-        diag_status(cx, KN_ERROR_ARGUMENT, "there is no target `%s` for C loops; the targets are: openmp",
+    *options        = (TileOptions){ .threads = given->threads > 0 ? given->threads
+                                                : cpus > 0         ? (int)cpus
+                                                                   : 1,
+                                     .l1      = cache_size(1, DEFAULT_L1),
+                                     .l2      = cache_size(2, DEFAULT_L2) };
+    options->device = given->target && !strcmp(given->target, "cuda");
+    if (given->target && !options->device && strcmp(given->target, "openmp")) {
+        diag_status(cx, KN_ERROR_ARGUMENT, "there is no target `%s` for C loops; the targets are: openmp, cuda",
                     given->target);
         return false;
     }
-    return read_shape(cx, given->shape, &options->shape) && read_sizes(cx, given->sizes, options);
+    return read_shape(cx, given->shape, &options->shape) && read_sizes(cx, given->sizes, options) &&
+           read_fusion(cx, given->fuse, &options->fuse);
 }
 
 /* ---- Regions ---- */
 
-static const char *tile_scop(Scop *scop, const TileOptions *options, Text *explained)
+/* The name of a region's function in the CUDA file: kn_FILE_FUNCTION_K. */
+static const char *device_function(const Region *r, int k)
 {
-    Tiled *tiled = tile_new(scop, options);
+    const char *slash = strrchr(r->path, '/');
+    char       *name  = arena_printf(r->arena, "kn_%s", slash ? slash + 1 : r->path);
+    char       *dot   = strrchr(name, '.');
+    if (dot)
+        *dot = 0;
+    for (char *c = name; *c; c++)
+        *c = isalnum((unsigned char)*c) ? *c : '_';
+    return arena_printf(r->arena, "%s_%s_%d", name, r->function, k);
+}
+
+/* NULL after a diagnostic, or where isl failed. */
+static const char *tile_cuda(const Tiled *tiled, const Outputs *out)
+{
+    const Region *r = tiled->scop->region;
+    const char   *unfit;
+    const char   *text = emit_cuda(tiled, device_function(r, out->region), out->cuda, &unfit);
+    if (!text && unfit && !scop_isl_error(tiled->scop))
+        diag_error(r->arena->cx, region_loc(r, r->body->place), "--target openmp", "no kernels can be made: %s", unfit);
+    return text;
+}
+
+/* The text of one shape. *spent: isl's budget is used up, and nothing is said. */
+static const char *tile_shape(Scop *scop, const TileOptions *options, const Outputs *out, bool *spent)
+{
+    Tiled       *tiled = tile_new(scop, options);
+    const size_t begun = out->cuda ? out->cuda->count : 0;
+    *spent             = false;
     if (!tiled)
         return NULL;
-    const char *text = emit_c(tiled);
-    if (!text)
-        scop_isl_failed(scop);
-    else if (explained)
-        tile_explain(explained, tiled);
+    scop_budget(scop, 200);
+    const char *text = out->cuda ? tile_cuda(tiled, out) : emit_c(tiled);
+    if (!text || scop_isl_error(scop)) {
+        *spent = tiled->options.shape != SHAPE_NONE && scop_spent(scop);
+        if (!*spent && !scop->arena->cx->error_count)
+            scop_isl_failed(scop);
+        if (out->cuda)
+            out->cuda->count = begun;
+        text = NULL;
+    }
+    if (text && out->explained)
+        tile_explain(out->explained, tiled);
+    if (text && out->picture && !out->picture->count)
+        tile_picture(out->picture, tiled);
     tile_free(tiled);
     return text;
 }
 
-static const char *tile_region(kn_context *cx, const Region *region, const TileOptions *options, Text *explained)
+/* Where auto has found a shape of which isl makes no loops within its budget, the loops stay as they are. */
+static const char *tile_scop(Scop *scop, const TileOptions *options, const Outputs *out)
 {
-    isl_ctx    *isl  = scop_isl(cx->config.quota);
-    Scop       *scop = scop_new(region->arena, isl, region);
-    const char *text = scop ? tile_scop(scop, options, explained) : NULL;
+    bool        spent;
+    const char *text = tile_shape(scop, options, out, &spent);
+    if (spent && options->shape == SHAPE_AUTO) {
+        TileOptions none = *options;
+        none.shape       = SHAPE_NONE;
+        isl_ctx_reset_error(scop->isl);
+        return tile_shape(scop, &none, out, &spent);
+    }
+    if (spent)
+        scop_isl_failed(scop);
+    return text;
+}
+
+static void stop_isl(void *isl)
+{
+    isl_ctx_abort(isl);
+}
+
+const char *region_tile(kn_context *cx, const Region *region, const TileOptions *options, const Outputs *out)
+{
+    isl_ctx *isl  = scop_isl(cx->config.quota);
+    Hold     hold = { .stop = stop_isl, .user = isl };
+    Watch    watch;
+    watch_begin(&watch, isl);
+    context_hold(cx, &hold);
+    Scop       *scop = scop_new(region->arena, isl, &watch, region);
+    const char *text = scop ? tile_scop(scop, options, out) : NULL;
     scop_free(scop);
+    watch_end(&watch);
     isl_ctx_free(isl);
+    context_unhold(cx);
     return text;
 }
 
@@ -121,21 +202,31 @@ static const char *tile(PolyCall *call)
     kn_context *cx      = call->cx;
     Regions     regions = { 0 };
     TileOptions options;
-    Text        explained;
+    Text        explained, picture, cuda;
     if (!read_options(cx, call->options, &options))
         return NULL;
     text_init(&explained, call->arena);
+    text_init(&picture, call->arena);
+    text_init(&cuda, call->arena);
+    if (options.device)
+        emit_cuda_begin(&cuda, call->source->name);
     const char *preprocessed = source_preprocess(cx, call->arena, call->source, call->options);
     if (!preprocessed ||
         !source_regions(cx, call->arena, call->source, preprocessed, call->options->temporary, &regions))
         return NULL;
     const char **texts = ARENA_ARRAY(call->arena, const char *, regions.items.count);
     for (size_t i = 0; i < regions.items.count; i++) {
-        texts[i] = tile_region(cx, regions.items.at[i], &options, call->options->explain ? &explained : NULL);
+        const Outputs out = { call->options->explain ? &explained : NULL, call->options->picture ? &picture : NULL,
+                              options.device ? &cuda : NULL, (int)i };
+        texts[i] = region_tile(cx, regions.items.at[i], &options, &out);
         if (!texts[i])
             return NULL;
     }
     call->explained = call->options->explain ? text_string(&explained) : NULL;
+    if (call->options->picture)
+        *call->options->picture = picture.count ? text_string(&picture) : NULL;
+    if (call->options->kernels)
+        *call->options->kernels = options.device ? text_string(&cuda) : NULL;
     return splice(call->arena, call->source, &regions, texts);
 }
 

@@ -5,6 +5,7 @@
  * Gives   text that a C compiler reads as the same expression: the same operators on operands of the same types, in the
  *         same grouping. Conversions that C makes by itself are not printed. */
 #include "poly/print_expr.h"
+#include "poly/source/parser.h"
 
 typedef struct OpText {
     const char *text;
@@ -44,8 +45,11 @@ static void arguments(Text *out, const CExpr *e, const ExprHooks *hooks)
 {
     text_printf(out, "%s(", e->symbol->name);
     for (int i = 0; i < e->count; i++) {
+        const bool explicit = hooks && hooks->foreign;
         text_add(out, i ? ", " : "");
-        print(out, e->args[i], hooks, 0, false);
+        if (explicit)
+            text_printf(out, "(%s)", c_type_name(e->args[i]->type));
+        print(out, e->args[i], hooks, explicit ? BIND_UNARY : 0, false);
     }
     text_add(out, ")");
 }
@@ -94,7 +98,7 @@ static void print(Text *out, const CExpr *e, const ExprHooks *hooks, int around,
             print(out, e->args[0], hooks, around, subscript);
             return;
         }
-        text_printf(out, "(%s)", e->text);
+        text_printf(out, "(%s)", hooks && hooks->foreign ? c_type_name(e->type) : e->text);
         print(out, e->args[0], hooks, BIND_UNARY, subscript);
         return;
     case CEXPR_UNARY:
@@ -113,6 +117,11 @@ static void print(Text *out, const CExpr *e, const ExprHooks *hooks, int around,
         text_add(out, around > BIND_CHOICE ? ")" : "");
         return;
     }
+}
+
+void print_subscript(Text *out, const CExpr *e, const ExprHooks *hooks)
+{
+    print(out, e, hooks, 0, true);
 }
 
 void print_expr(Text *out, const CExpr *e, const ExprHooks *hooks)

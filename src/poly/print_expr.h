@@ -12,8 +12,12 @@ typedef struct ExprHooks {
     /* A scalar, an iterator or an array element: true if it has been printed. `subscript`: inside of brackets, where
      * an iterator's type does not matter. */
     bool (*leaf)(void *user, Text *out, const CExpr *e, bool subscript);
+    /* The text is C++ of another file: types have C's own names, and what C converts an argument to is written, since
+     * functions have overloads there. */
+    bool foreign;
 } ExprHooks;
 
 void print_expr(Text *out, const CExpr *e, const ExprHooks *hooks);
+void print_subscript(Text *out, const CExpr *e, const ExprHooks *hooks);
 
 #endif

@@ -37,6 +37,7 @@ typedef struct CSymbol {
     const CExpr  **extents;        /* of an array, outermost first; NULL: not known (the outermost one of a pointer) */
     int            argument_count; /* of a function */
     const kn_type *arguments;
+    bool           standard;  /* a function of the standard library */
     bool           local;     /* declared in the region */
     bool           written;   /* in the region */
     bool           temporary; /* its values are not read behind the region */

@@ -36,9 +36,13 @@ typedef struct Statement {
     VEC(Access) accesses; /* reads in the order of the text, the write last */
 } Statement;
 
+typedef struct Watch Watch;
+
 typedef struct Scop {
     Arena        *arena;
     isl_ctx      *isl;
+    unsigned long quota; /* of isl's operations, in one step of the work; 0: none */
+    Watch        *watch; /* of their time; NULL: nobody */
     const Region *region;
     VEC(const CSymbol *) parameters; /* integers that the region does not write */
     isl_set *context;                /* what is known of them */
@@ -47,7 +51,8 @@ typedef struct Scop {
     isl_union_map *reads, *writes;
     isl_schedule  *schedule; /* the order of the text */
     /* source instance -> sink instance */
-    isl_union_map *flow, *anti, *output;
+    isl_union_map *flow;     /* a read after the write of its value */
+    isl_union_map *reuse;    /* a write after the reads of the value that it replaces, and after its write */
     isl_union_map *live_in;  /* reads of what no instance has written: instance -> element */
     isl_union_map *live_out; /* last writes: instance -> element; of local and temporary symbols there are none */
     /* Variables that each iteration of some loops has for itself, since no value of them leaves it: the generated code

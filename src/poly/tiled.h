@@ -25,15 +25,25 @@ typedef enum TileShape {
     SHAPE_PARALLELOGRAM
 } TileShape;
 
+/* Which stages of a pipeline share tiles. */
+typedef enum TileFusion {
+    FUSE_GREEDY, /* a stage joins its only consumer, if little is computed twice */
+    FUSE_COST,   /* as bytes moved and work done twice are least */
+    FUSE_ALL     /* whatever can be fused */
+} TileFusion;
+
 enum { MOST_TILE_DIMS = 6 };
 
 typedef struct TileOptions {
-    TileShape shape;
-    int       size_count; /* 0: by the model of sizes */
-    int       sizes[MOST_TILE_DIMS];
-    bool      fuse_all; /* maximal fusion */
-    int       threads;
-    int64_t   l1, l2; /* bytes a core can count on */
+    TileShape  shape;
+    int        size_count; /* 0: by the model of sizes */
+    int        sizes[MOST_TILE_DIMS];
+    int        halved; /* how often the model's sizes are halved, since scratch was too large */
+    TileFusion fuse;
+    int        threads;
+    int64_t    l1, l2;    /* bytes a core can count on */
+    bool       automatic; /* the shape is one of those that auto tries */
+    bool       device;    /* for a GPU: kernels, blocks and threads are marked */
 } TileOptions;
 
 /* Memory that a tile has for itself, for the elements of one array that live and die in it. Element a[…] of the array
@@ -41,6 +51,7 @@ typedef struct TileOptions {
 typedef struct Scratch {
     const CSymbol *array;
     const char    *name;
+    int            tile; /* which tiles have it: scratch with the same number is there at the same time */
     int            rank;
     isl_multi_aff *offset;      /* tile coordinates -> first element */
     int64_t       *size, *fold; /* by dimension; fold 0: not folded */
@@ -67,6 +78,11 @@ typedef struct TiledStatement {
 #define MARK_PARALLEL "parallel" /* iterations of the band's first loop are independent: run by threads */
 #define MARK_TILE     "tile"     /* below it: one tile; scratch is allocated here */
 #define MARK_VECTOR   "vector"   /* iterations of the loop below do not depend on each other */
+/* For a device (device.c): "kernel X Y Z", one launch with blocks of X x Y x Z threads; "block.K.N" and "thread.K.N" at
+ * loops that do not depend on each other: of N loops, one inside the other, the one that has K inside. */
+#define MARK_KERNEL "kernel"
+#define MARK_BLOCK  "block"
+#define MARK_THREAD "thread"
 
 typedef struct Tiled {
     const Scop *scop;

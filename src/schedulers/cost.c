@@ -21,6 +21,7 @@
  *         the traffic of each level: a line from memory passes all caches in turn, with little overlap (the model of
  *         Treibig and Hager 2009). Fitted, it orders measured times better than maxima or plain sums. */
 #include "schedulers/cost_kernel.h"
+#include "schedulers/micro_kernels.h"
 #include "schedulers/pattern.h"
 
 const char *const cost_term_names[TERM_COUNT] = { "arithmetic", "loads", "waiting", "L2",   "L3",
@@ -374,8 +375,9 @@ static double start_latency_share(const Model *c, int k)
  * is computed fetches what it reads, unless tiles reuse more. */
 static Traffic traffic_beyond(const Model *c, double size)
 {
-    int     j = 0;
-    Traffic t = { 0 };
+    int          j    = 0;
+    Traffic      t    = { 0 };
+    const double kept = time_tiles_kept(c->tiles.draft, c->m, c->tiles.group.head, size);
     while (j < c->tiles.level_count && level_bytes(c, j) > size)
         j++;
     if (j == 0)
@@ -387,14 +389,14 @@ static Traffic traffic_beyond(const Model *c, double size)
         if (is_outside(c, k) || large) {
             const double by_rows = fetched_by_rows(c, k, 0), again = fetched_by_rows(c, k, size),
                          least = again > by_tiles ? again : by_tiles;
-            const double read  = bytes * (by_rows < least ? by_rows : least);
+            const double read  = bytes * (by_rows < least ? by_rows : least) / kept;
             t.read += read;
             t.run_starts += read * start_latency_share(c, k);
             t.unprefetched += c->streams[k] > MOST_STREAMS ? read : 0;
             t.prefetched += is_prefetched(c, k) ? read : 0;
         }
         if (is_head(c, k) || large)
-            t.written += c->nodes[k].points * bytes;
+            t.written += c->nodes[k].points * bytes / kept;
     }
     return t;
 }
@@ -528,6 +530,8 @@ static void find_totals(const Model *c, GroupCost *out)
     out->redundant = needed > 0 ? again / needed : 0;
     out->footprint = (int64_t)level_bytes(c, tile_level(&c->tiles));
     out->tasks     = tiles_tasks(&c->tiles);
+    if (time_tiles_tasks(c->tiles.draft, c->tiles.group.head) > out->tasks)
+        out->tasks = time_tiles_tasks(c->tiles.draft, c->tiles.group.head);
 }
 
 static void model_group(const Draft *d, int group, const Machine *m, bool quick, NodeCost *nodes, GroupCost *out)

@@ -75,6 +75,8 @@ typedef struct Choice {
     const MemberNest *nest;   /* WHERE_INSIDE: its own loops; NULL: the default's */
     const int        *memory; /* its dimensions in memory, innermost first; NULL: the declared order. Not of outputs */
     int time_size, time_dim, time_update; /* > 0: this update's steps in diamonds of that size along that dimension */
+    int time_piece;                       /* > 0: diamonds in pieces of that size, along the next dimension inside */
+    int time_slope; /* coordinates that its reads are away, for each step: a diamond has time_size / time_slope steps */
 } Choice;
 
 /* A copy of node `of` (an input, or at root) that the main definition of `reader` reads instead. */

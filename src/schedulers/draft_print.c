@@ -66,8 +66,12 @@ static void print_plain(const Printer *p, int s, int update, int lanes, bool par
     nest_text_print(&n, rows ? x : -1, lanes, is_natural(&n));
     const Choice *c = &p->d->choices[s];
     if (parallel && c->time_size && c->time_update == update) {
-        DIRECTIVE_WRITE(p->out, DIR_TIME_TILE, arg_name(f->updates[update].rvars[0].name),
-                        arg_name(f->args[c->time_dim]), arg_int(c->time_size));
+        int next = c->time_dim - 1;
+        while (next > 0 && !(facts->free & 1u << next))
+            next--;
+        const ScheduleArg args[5] = { arg_name(f->updates[update].rvars[0].name), arg_name(f->args[c->time_dim]),
+                                      arg_int(c->time_size), arg_name(f->args[next]), arg_int(c->time_piece) };
+        directive_write(p->out, DIR_TIME_TILE, c->time_piece ? 5 : 3, args);
         return;
     }
     for (int d = f->rank - 1, left = 2; parallel && d >= 1 && left > 0; d--, left--)

@@ -41,6 +41,7 @@ static const struct Switch {
     { "no-search", offsetof(SchedulerOptions, greedy_fusion) },
     { "no-repair", offsetof(SchedulerOptions, no_repair) },
     { "no-model", offsetof(SchedulerOptions, plain_cost) },
+    { "no-time-tiles", offsetof(SchedulerOptions, no_time_tiles) },
 };
 
 /* Takes one word after a name: a number, or a part to leave out. */
@@ -65,4 +66,13 @@ const Scheduler *scheduler_find(const char *name, SchedulerOptions *options)
         if (!strncmp(scheduler_table[i].name, name, length) && !scheduler_table[i].name[length])
             return &scheduler_table[i];
     return NULL;
+}
+
+Draft scheduler_draft(const Scheduler *s, const Graph *g, const Machine *m, const SchedulerOptions *options,
+                      Arena *arena)
+{
+    Draft d = s->run(g, m, options, arena);
+    for (int i = 0; i < g->node_count && options->no_time_tiles; i++)
+        d.choices[i].time_size = 0;
+    return d;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Random loops of one definition. See generate_schedule.h. */
+#include "legal/scan.h"
 #include "schedule_draft.h"
 
 #include <stdio.h>
@@ -414,7 +415,7 @@ static void prefetch(Scheduler *s, const Def *d)
         }
 }
 
-/* The steps in diamonds, along the outermost free argument. */
+/* The steps in diamonds, along the outermost free argument; perhaps in pieces of the next one. */
 static void time_tile(Scheduler *s, const Def *d)
 {
     int dim = d->func->rank - 1;
@@ -425,7 +426,13 @@ static void time_tile(Scheduler *s, const Def *d)
         emit(&s->g, "%s, 4)", d->func->args[0]);
     }
     directive(s, "time_tile");
-    emit(&s->g, "%s, %s, %u)", d->update->rvars[0].name, d->func->args[dim], 4 + (unsigned)pick(&s->g, 12));
+    emit(&s->g, "%s, %s, %u", d->update->rvars[0].name, d->func->args[dim], 4 + (unsigned)pick(&s->g, 12));
+    int inner = dim - 1;
+    while (inner > 0 && !d->update->is_free[inner])
+        inner--;
+    if (inner > 0 && chance(&s->g, 50))
+        emit(&s->g, ", %s, %u", d->func->args[inner], 4 + (unsigned)pick(&s->g, 8));
+    emit(&s->g, ")");
     end_chain(s);
 }
 
@@ -523,6 +530,27 @@ static void separate(Scheduler *s, Def *d)
     }
 }
 
+/* The scan in chunks, which begin somewhere. */
+static void checkpoint(Scheduler *s, Def *d)
+{
+    const int number = ++s->numbered;
+    char      name[64];
+    directive(s, "checkpoint");
+    emit(&s->g, "%s, o%d, i%d, %d", d->update->rvars[0].name, number, number, some_factor(&s->g));
+    if (chance(&s->g, 50))
+        emit(&s->g, ", %d", (int)pick(&s->g, 9) - 3);
+    emit(&s->g, ")");
+    end_chain(s);
+    d->is_open = false;
+    snprintf(name, sizeof name, "%.40s.checkpoint", d->name);
+    if (chance(&s->g, 30)) {
+        speak_of(s, name, -1);
+        directive(s, "clone");
+        emit(&s->g, "%s.chunk)", d->name);
+        end_chain(s);
+    }
+}
+
 bool rarely(Scheduler *s)
 {
     return chance(&s->g, s->style->rare);
@@ -540,6 +568,12 @@ void schedule_loops(Scheduler *s, Def *d)
     }
     if (gathers && chance(&s->g, s->style->reductions)) {
         factor(s, d);
+        return;
+    }
+    Scan scan;
+    if (d->update && d->index == 0 && d->func->rank < KN_MAX_RANK && !(s->around && s->around->count) &&
+        scan_of(&s->p->exprs, d->func, d->update, &scan) == SCAN_LEGAL && chance(&s->g, 40)) {
+        checkpoint(s, d);
         return;
     }
     if (!s->gpu && d->update && d->other_points && d->update->rvar_count == 1 && chance(&s->g, 40)) {

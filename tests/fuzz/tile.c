@@ -5,26 +5,40 @@
  *     fuzz-tile --show SEED              one program
  *
  * Every program is tiled in a random shape with random sizes; where that shape is refused, by `auto`, and by `none`
- * last. Many are compiled at a time, as written and tiled, and run at several sizes with two threads. What fails is
- * left in out/fuzz/tile, with its seed. A program has MOST_SECONDS for each shape. */
+ * last. Many are compiled at a time, as written, tiled, and tiled with every loop that is marked as parallel or vector
+ * running the other way (reverse.c), and run at several sizes with two threads. What fails is left in out/fuzz/tile,
+ * with its seed. To take more than MOST_SECONDS of processor time for a shape is a failure too. */
 #include "affine.h"
 #include "kiln.h"
+#include "reverse.h"
 
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { BATCH = 20, MOST_REASONS = 200, MOST_LINE = 200, MOST_SECONDS = 3, MOST_TEXT = 1 << 20 };
+#if defined __SANITIZE_ADDRESS__
+enum { MOST_SECONDS = 60 };
+#else
+enum { MOST_SECONDS = 10 };
+#endif
+enum { BATCH = 20, MOST_REASONS = 200, MOST_LINE = 200, MOST_TEXT = 1 << 20 };
 
 typedef struct Reason {
     char text[MOST_LINE];
     int  count;
 } Reason;
+
+/* Lines of text, each counted. */
+typedef struct Tally {
+    Reason at[MOST_REASONS];
+    int    count;
+} Tally;
 
 typedef struct Fuzz {
     char        folder[64];
@@ -32,9 +46,10 @@ typedef struct Fuzz {
     const char *shapes[BATCH];
     int         ids[BATCH], count; /* of the batch: those that were tiled */
     int         tiled, refused, failed;
-    time_t      end; /* no program is begun after it */
-    Reason      reasons[MOST_REASONS];
-    int         reason_count;
+    time_t      end;      /* no program is begun after it */
+    long        reversed; /* loops */
+    Tally       reasons;  /* of refusals */
+    Tally       made;     /* shapes that were asked for, and made */
 } Fuzz;
 
 static const char *const shapes[] = { "auto",    "none",   "diamond",       "diamond", "parallelogram", "scalene",
@@ -61,6 +76,18 @@ static char *program_text(uint64_t seed, int id)
     return text;
 }
 
+static void tally(Tally *t, const char *line)
+{
+    int i = 0;
+    while (i < t->count && strcmp(t->at[i].text, line))
+        i++;
+    if (i == MOST_REASONS)
+        return;
+    if (i == t->count)
+        strcpy(t->at[t->count++].text, line);
+    t->at[i].count++;
+}
+
 /* Counts why a program was refused, names and numbers left out. */
 static void note_reason(Fuzz *f, const char *shape, const char *message)
 {
@@ -72,42 +99,46 @@ static void note_reason(Fuzz *f, const char *shape, const char *message)
             line[n++] = *message;
     }
     line[n] = 0;
-    int i   = 0;
-    while (i < f->reason_count && strcmp(f->reasons[i].text, line))
-        i++;
-    if (i == MOST_REASONS)
-        return;
-    if (i == f->reason_count) {
-        strcpy(f->reasons[i].text, line);
-        f->reason_count++;
-    }
-    f->reasons[i].count++;
+    tally(&f->reasons, line);
+}
+
+/* Counts the shape that was made where `asked` was asked for: the first line of what was explained has it. */
+static void note_shape(Fuzz *f, const char *asked, const char *explained)
+{
+    char made[32] = "?", line[MOST_LINE];
+    (void)!sscanf(explained, "shape: %31s", made);
+    snprintf(line, sizeof line, "%s%s%s", asked, strcmp(asked, made) ? ": " : "", strcmp(asked, made) ? made : "");
+    tally(&f->made, line);
 }
 
 /* How a process that tiles one program ends. */
 enum { TILED, REFUSED, BROKEN };
 
-/* In a process of its own: the tiled text, or why there is none, goes to the file. */
+/* In a process of its own: what is explained in one line and the tiled text, or why there is none, go to the file. */
 static int tile_alone(const char *text, uint64_t seed, const char *shape, const char *path)
 {
-    char        sizes[64];
-    kn_context *cx  = kn_context_new(NULL);
-    FILE       *out = fopen(path, "w");
-    alarm(MOST_SECONDS);
+    char                sizes[64];
+    const char         *explained;
+    kn_context         *cx    = kn_context_new(NULL);
+    FILE               *out   = fopen(path, "w");
+    const struct rlimit limit = { MOST_SECONDS, MOST_SECONDS + 1 };
+    setrlimit(RLIMIT_CPU, &limit);
     snprintf(sizes, sizeof sizes, "%d,%d,%d", 1 + (int)(mix(seed + 1) % 5), 1 + (int)(mix(seed + 2) % 7),
              2 + (int)(mix(seed + 3) % 6));
     const bool            own     = mix(seed + 4) % 3 != 0;
-    const kn_tile_options options = { .shape = shape, .sizes = own ? sizes : NULL, .threads = 2 };
-    const char           *tiled   = kn_tile(cx, "case.c", text, -1, &options, NULL);
+    const kn_tile_options options = { .shape = shape, .sizes = own ? sizes : NULL, .threads = 2, .explain = true };
+    const char           *tiled   = kn_tile(cx, "case.c", text, -1, &options, &explained);
     const kn_diagnostic   d       = tiled ? (kn_diagnostic){ 0 } : kn_diagnostic_get(cx, 0);
     const bool broken = !tiled && (kn_diagnostic_count(cx) == 0 || (d.error && !strcmp(d.error, "internal")));
+    if (tiled)
+        fprintf(out, "%.*s\n", (int)strcspn(explained, "\n"), explained);
     fputs(tiled ? tiled : d.message ? d.message : "no reason", out);
     fclose(out);
     kn_context_free(cx);
     return tiled ? TILED : broken ? BROKEN : REFUSED;
 }
 
-/* The tiled text, to be freed; NULL if it is refused, or takes too long. */
+/* The tiled text behind a line of explanation, to be freed; NULL if it is refused. */
 static char *tile(Fuzz *f, const char *text, uint64_t seed, const char *shape)
 {
     char  path[128];
@@ -117,7 +148,7 @@ static char *tile(Fuzz *f, const char *text, uint64_t seed, const char *shape)
     fflush(NULL);
     const pid_t child = fork();
     if (child == 0)
-        _exit(tile_alone(text, seed, shape, path));
+        exit(tile_alone(text, seed, shape, path));
     waitpid(child, &status, 0);
     FILE *in = fopen(path, "r");
     if (in) {
@@ -127,10 +158,13 @@ static char *tile(Fuzz *f, const char *text, uint64_t seed, const char *shape)
     }
     if (WIFEXITED(status) && WEXITSTATUS(status) == TILED && *made)
         return made;
-    const bool slow = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM;
+    const bool slow = WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL);
     note_reason(f, shape, slow ? "not tiled in time" : made);
-    if (!slow && !(WIFEXITED(status) && WEXITSTATUS(status) == REFUSED)) {
-        printf("seed %llu, shape %s: %s\n", (unsigned long long)seed, shape, WIFSIGNALED(status) ? "it crashed" : made);
+    if (!(WIFEXITED(status) && WEXITSTATUS(status) == REFUSED)) {
+        printf("seed %llu, shape %s: %s\n", (unsigned long long)seed, shape,
+               slow                  ? "it takes too long"
+               : WIFSIGNALED(status) ? "it crashed"
+                                     : made);
         f->failed++;
     }
     free(made);
@@ -171,25 +205,29 @@ static bool compile_and_run(const Fuzz *f, const char *name)
     char command[600];
     snprintf(command, sizeof command,
              "cd %s && cc -O1 -w -fopenmp -ffp-contract=off %s.c -o %s -lm 2>%s.log && OMP_NUM_THREADS=2 timeout 100 "
-             "./%s >%s.out "
-             "2>%s.log",
+             "./%s >%s.out 2>%s.log",
              f->folder, name, name, name, name, name, name);
     return system(command) == 0;
 }
 
-/* Which of the batch printed other lines: compares the outputs, and counts. */
-static void compare(Fuzz *f)
+/* Which of the batch printed other lines in NAME.out: compares, and counts. */
+static void compare(Fuzz *f, const char *name, bool wrong[])
 {
-    FILE *a = open_in(f, "given.out", "r"), *b = open_in(f, "tiled.out", "r");
+    char path[40];
+    snprintf(path, sizeof path, "%s.out", name);
+    FILE *a = open_in(f, "given.out", "r"), *b = open_in(f, path, "r");
     char  x[MOST_LINE], y[MOST_LINE];
-    bool  wrong[BATCH] = { false };
     while (fgets(x, sizeof x, a)) {
         const bool more = fgets(y, sizeof y, b) != NULL;
         for (int i = 0; i < f->count; i++)
             if (atoi(x) == f->ids[i] && !wrong[i] && (!more || strcmp(x, y))) {
+                char why[3 * MOST_LINE];
                 wrong[i] = true;
                 f->failed++;
-                keep(f, i, more ? "another result" : "did not end");
+                snprintf(why, sizeof why, "%s: %s%.*s instead of %.*s", name,
+                         more ? "" : "did not end: ", (int)strcspn(more ? y : "nothing", "\n"), more ? y : "nothing",
+                         (int)strcspn(x, "\n"), x);
+                keep(f, i, why);
             }
         if (!more)
             break;
@@ -198,27 +236,37 @@ static void compare(Fuzz *f)
     fclose(b);
 }
 
+/* The versions of each program. */
+enum { GIVEN, MADE, REVERSED, VERSIONS };
+static const char *const versions[] = { "given", "tiled", "reversed" };
+
+static FILE *open_version(const Fuzz *f, int version, const char *mode)
+{
+    char name[40];
+    snprintf(name, sizeof name, "%s.c", versions[version]);
+    return open_in(f, name, mode);
+}
+
 static void run_batch(Fuzz *f)
 {
+    bool wrong[BATCH] = { false };
     if (!f->count)
         return;
-    FILE *given = open_in(f, "given.c", "a"), *tiled = open_in(f, "tiled.c", "a");
-    affine_main(given, f->ids, f->count);
-    affine_main(tiled, f->ids, f->count);
-    fclose(given);
-    fclose(tiled);
-    if (!compile_and_run(f, "given")) {
-        printf("the programs as written cannot be run: see %s\n", f->folder);
-        f->failed++;
-    } else {
-        if (!compile_and_run(f, "tiled"))
-            printf("the tiled programs cannot be compiled or run to their end: see %s/tiled.log\n", f->folder);
-        compare(f);
+    for (int v = 0; v < VERSIONS; v++) {
+        FILE *file = open_version(f, v, "a");
+        affine_main(file, f->ids, f->count);
+        fclose(file);
+        if (!compile_and_run(f, versions[v])) {
+            printf("the programs cannot be compiled or run to their end: see %s/%s.log\n", f->folder, versions[v]);
+            f->failed += v == GIVEN;
+        }
+        if (v != GIVEN)
+            compare(f, versions[v], wrong);
     }
 }
 
-/* A program in the first shape that is not refused, added to both files. */
-static void add_program(Fuzz *f, uint64_t seed, FILE *given, FILE *tiled)
+/* A program in the first shape that is not refused, added to the files. */
+static void add_program(Fuzz *f, uint64_t seed, FILE *files[])
 {
     const int   id      = f->count;
     char       *text    = program_text(seed, id);
@@ -231,8 +279,11 @@ static void add_program(Fuzz *f, uint64_t seed, FILE *given, FILE *tiled)
         f->shapes[id] = tries[i];
     }
     if (done) {
-        fputs(text, given);
-        fputs(done, tiled);
+        const char *tiled = strchr(done, '\n') + 1;
+        note_shape(f, f->shapes[id], done);
+        fputs(text, files[GIVEN]);
+        fputs(tiled, files[MADE]);
+        f->reversed += reverse_loops(files[REVERSED], tiled);
         f->seeds[id] = seed;
         f->ids[id]   = id;
         f->count++;
@@ -246,12 +297,14 @@ static void add_program(Fuzz *f, uint64_t seed, FILE *given, FILE *tiled)
 
 static void batch(Fuzz *f, uint64_t seed, int count)
 {
-    FILE *given = open_in(f, "given.c", "w"), *tiled = open_in(f, "tiled.c", "w");
+    FILE *files[VERSIONS];
+    for (int v = 0; v < VERSIONS; v++)
+        files[v] = open_version(f, v, "w");
     f->count = 0;
     for (int i = 0; i < count && time(NULL) < f->end; i++)
-        add_program(f, seed + (uint64_t)i, given, tiled);
-    fclose(given);
-    fclose(tiled);
+        add_program(f, seed + (uint64_t)i, files);
+    for (int v = 0; v < VERSIONS; v++)
+        fclose(files[v]);
     run_batch(f);
 }
 
@@ -260,13 +313,20 @@ static int by_count(const void *a, const void *b)
     return ((const Reason *)b)->count - ((const Reason *)a)->count;
 }
 
+static void print_tally(Tally *t, const char *title)
+{
+    qsort(t->at, (size_t)t->count, sizeof *t->at, by_count);
+    printf("%s:\n", title);
+    for (int i = 0; i < t->count && i < 25; i++)
+        printf("%6d  %s\n", t->at[i].count, t->at[i].text);
+}
+
 static void report(Fuzz *f, uint64_t seed)
 {
-    qsort(f->reasons, (size_t)f->reason_count, sizeof *f->reasons, by_count);
-    for (int i = 0; i < f->reason_count && i < 25; i++)
-        printf("%6d  %s\n", f->reasons[i].count, f->reasons[i].text);
-    printf("seed %llu: %d tiled, %d refused\n%d passed, %d failed\n", (unsigned long long)seed, f->tiled, f->refused,
-           f->tiled + f->refused - f->failed, f->failed);
+    print_tally(&f->reasons, "refused");
+    print_tally(&f->made, "tiled, by the shape that was asked for and the one that was made");
+    printf("seed %llu: %d tiled, with %ld loops that run both ways, %d refused\n%d passed, %d failed\n",
+           (unsigned long long)seed, f->tiled, f->reversed, f->refused, f->tiled + f->refused - f->failed, f->failed);
 }
 
 int main(int argc, char **argv)

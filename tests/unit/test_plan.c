@@ -236,6 +236,22 @@ static const Row obeyed[] = {
     { SCAN, "out.update(0).vectorize(y, 8)",
       "out.compute_root()\n"
       "out.update(0).split(y, y_1, y_lanes, 8, tail: guard).reorder(y_lanes, y_1, k).vectorize(y_lanes)\n" },
+    { "input in : i32(x, y) output out f(x, y) = in(x, y) f(x, r) = f(x, r-1) + in(x, r) for r in 1..9 f(x, 9-r) = "
+      "f(x, 10-r) + f(x, 9-r) for r in 1..9 out(x, y) = f(x, y)",
+      "f.update(0).checkpoint(r, ro, ri, 4, 9).reorder(x, ri, ro) f.chunk.clone(f.update(1)) "
+      "f.chunk.clone.compute_root() f.chunk.compute_root() f.update(1).parallel(x)",
+      "f.update(0).checkpoint(r, ro, ri, 4, 9)\n"
+      "f.chunk.clone(f.update(1))\n"
+      "f.checkpoint.compute_root()\n"
+      "f.checkpoint.update(0).reorder(x, ri, ro)\n"
+      "f.chunk.compute_root()\n"
+      "f.chunk.update(0).reorder(x, ro, ri)\n"
+      "f.chunk.clone.compute_root()\n"
+      "f.chunk.clone.update(0).reorder(x, ro, ri)\n"
+      "f.compute_root()\n"
+      "f.update(1).reorder(x, r).parallel(x)\n"
+      "out.compute_root().split(x, x_1, x_lanes, 8, tail: shift_inward).reorder(x_lanes, x_1, "
+      "y).parallel(y).vectorize(x_lanes)\n" },
     { HEAT, "",
       "a.compute_root().split(x, x_1, x_lanes, 8, tail: shift_inward).reorder(x_lanes, x_1, "
       "t).parallel(t).vectorize(x_lanes)\n"
@@ -339,6 +355,8 @@ static const Row obeyed_by_gpu[] = {
     { BLUR, "out.gpu_blocks(y).launch_bounds(64, 8)",
       "blurx" DEFAULT_KERNEL "out.compute_root().launch_bounds(64, 8).gpu_blocks(y)\n" },
     { BLUR, "", "blurx" DEFAULT_KERNEL "out" DEFAULT_KERNEL },
+    { BLUR, "out.gpu_blocks(y).gpu_threads(x) blurx.compute_at(out, y).align_storage(x, 1)",
+      "blurx.compute_at(out, y).align_storage(x, 1)\nout.compute_root().gpu_blocks(y).gpu_threads(x)\n" },
     { BLUR, "out.gpu_tile(x, y, xo, yo, xi, yi, 16, 4)",
       "blurx" DEFAULT_KERNEL
       "out.compute_root().split(x, xo, xi, 16, tail: guard).split(y, yo, yi, 4, tail: guard)"

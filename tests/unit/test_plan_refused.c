@@ -156,6 +156,24 @@ static const Row refused[] = {
       "`j` cannot be separated: what is gathered has to be b * h, b over no other reduction variable (1 where it is "
       "not a sum), and h over `j` only in a*y + c*j, with one argument y of `s` that h is over in no other way = "
       "separate another reduction variable, or leave it out" },
+    { FSUM, "s.update(0).checkpoint(r, ro, ri, 8)",
+      "`checkpoint` needs an update along one argument, over one reduction variable = it is for f(x, r) = … f(x, r-1) "
+      "… for r in a..b; leave it out" },
+    { "input in : f32(x) output out f(x) = in(x) f(r) = f(r-1) + f(r-2) for r in 2..9 out(x) = f(x)",
+      "f.update(0).checkpoint(r, ro, ri, 4)",
+      "update 0 of `f` is no scan that `checkpoint` knows: it reads its function elsewhere than at its own place and "
+      "that of the step before = it is for f(x, r) = … f(x, r-1) … for r in a..b; leave it out" },
+    { "input in : f32(x) output out f(x) = in(x) f(2*r) = f(2*r-1) for r in 2..9 out(x) = f(x)",
+      "f.update(0).checkpoint(r, ro, ri, 4)",
+      "update 0 of `f` is no scan that `checkpoint` knows: it does not write along one argument, from each coordinate "
+      "to the next = it is for f(x, r) = … f(x, r-1) … for r in a..b; leave it out" },
+    { "input in : f32(x) output out f(x) = in(x) f(r) = f(r-1) + 1 for r in 2..9 f(r) = f(r-1) + 2 for r in 2..9 "
+      "out(x) = f(x)", "f.update(1).checkpoint(r, ro, ri, 4)",
+      "`checkpoint` of update 1 of `f`: update 0 comes before it = checkpoint the updates before it first, or define "
+      "it as a function of its own" },
+    { "input in : f32(x, y) output out f(x, y) = in(x, y) f(x, r) = f(x, r-1) + 1 for r in 2..9 out(x, y) = f(x, y)",
+      "f.update(0).checkpoint(r, ro, ri, 4) f.update(0).atomic()",
+      "nothing is left of update 0 of `f` for `atomic` = schedule the functions that checkpoint has made" },
     { WINDOW, "s.update(0).vectorize(x, 8).separate(j)",
       "nothing may come before `separate`: there is `vectorize` = begin the update's directives with separate; the "
       "others then go to the two functions it makes" },

@@ -140,6 +140,7 @@ typedef struct CGen {
 } CGen;
 
 /* ---- c_emit.c ---- */
+void c_begin_file(CGen *g, const Program *program, const CDialect *dialect, Arena *arena);
 void c_write_sections(CGen *g, Text *t); /* of the support that were asked for, and what they need */
 
 /* ---- c_context.c, c_text.c ---- */

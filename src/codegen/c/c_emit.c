@@ -164,7 +164,7 @@ static void note_symbols(void *user, const Stmt *s)
     stmt_children(s, note_symbols_of, note_symbols, g);
 }
 
-static void begin_file(CGen *g, const Program *program, const CDialect *dialect, Arena *arena)
+void c_begin_file(CGen *g, const Program *program, const CDialect *dialect, Arena *arena)
 {
     g->program          = program;
     g->dialect          = dialect;
@@ -176,7 +176,8 @@ static void begin_file(CGen *g, const Program *program, const CDialect *dialect,
     Map *const maps[] = { &g->helper_names, &g->sections, &g->outlined, &g->taken, &g->symbols };
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         map_init(maps[i], arena);
-    note_symbols(g, program->body);
+    if (program->body)
+        note_symbols(g, program->body);
     c_grow(g);
     text_init(&g->scopes[0].text, arena);
     map_init(&g->scopes[0].names, arena);
@@ -219,7 +220,7 @@ static bool emit(const Program *program, const CodegenOptions *options, EmitKind
     const bool done = !setjmp(g->bail);
     Emitted   *to   = done ? out : error;
     if (done)
-        begin_file(g, program, kind == EMIT_OPENCL ? &opencl : &c11, &arena);
+        c_begin_file(g, program, kind == EMIT_OPENCL ? &opencl : &c11, &arena);
     const char *text = !done ? g->why : kind == EMIT_OPENCL ? c_kernels_text(g) : file_text(g);
     to->bytes        = strdup(text);
     to->size         = strlen(text);

@@ -19,12 +19,12 @@ static const char *const passes_streams = BEFORE_LOOPS "loop-mssa(licm,simple-lo
 static const char *const passes_fast    = "function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,dce)";
 /* A thread has no vectors but in memory: lanes become values of their own before anything else is done. Accesses of
  * several elements are one instruction only where they are known to be aligned; they are joined before sums in
- * addresses become chains of pointers, which are followed for a few steps only. Loops that do nothing are removed: the
- * driver's compiler crashes on some. */
+ * addresses become chains of pointers, which are followed for a few steps only. Loops that do nothing are removed, also
+ * those whose results turn out to be unused at the end: the driver's compiler crashes on some. */
 static const char *const passes_device =
     "function(sroa,scalarizer),function(sroa,simplifycfg,early-cse<memssa>,load-store-vectorizer,"
     "instcombine<no-verify-fixpoint>,simplifycfg,sroa,loop-mssa(licm),dse,loop(loop-deletion)" AFTER_LOOPS
-    ",function(infer-alignment)";
+    ",function(loop(loop-deletion),simplifycfg,dce,infer-alignment)";
 
 static void note_diagnostic(LLVMDiagnosticInfoRef info, void *user)
 {
@@ -121,8 +121,10 @@ static bool emit_guarded(Gen *g, EmitKind kind, Emitted *out)
         gen_module(g);
     verify(g);
     run_passes(g);
-    if (kind == EMIT_PTX)
+    if (kind == EMIT_PTX) {
         store_by_words(g);
+        avoid_faults(g);
+    }
     write_out(g, kind, out);
     return !g->diagnosed;
 }

@@ -375,6 +375,7 @@ typedef struct IndexPart {
 extern const Target ptx_target;
 void                gen_device_module(Gen *g); /* every kernel of the program */
 void         store_by_words(Gen *g); /* of its module, optimized: wide stores in a form that is one instruction */
+void         avoid_faults(Gen *g);   /* of LLVM and of the driver's compiler, in the same module */
 char        *order_minima(Gen *g, const char *ptx); /* the same for the driver, but for a fault of its compiler */
 LLVMTypeRef  kernel_index_type(const Gen *g, const Buffer *b);
 LLVMValueRef kernel_index(Gen *g, LLVMTypeRef type, IndexPart *parts, int count, int *level);

@@ -2,7 +2,8 @@
 /* The accesses that evaluating an expression can make.
  *
  * Takes   an expression, in an environment of spans.
- * Gives   each call in it with the spans of its indices, under the conditions of the branches around it.
+ * Gives   each call in it with the spans of its indices, under the conditions of the branches around it. A function
+ *         that is total (ir/func.h) is asked for boxes of constant extent where it can be.
  * Holds   a call is told of once for each set of branches that it stands in. */
 #include "lower/bounds/span_parts.h"
 
@@ -68,6 +69,36 @@ static bool is_guarded(SpanEnv *sp, const Expr *call)
     return m.found;
 }
 
+/* An upper bound of its extent, or a very large number. */
+static int64_t most_extent(SpanEnv *sp, SymSpan s)
+{
+    int64_t lo = 0, hi = INT64_MAX;
+    if (s.min && s.max)
+        simplifier_bounds(sp->lw->simplifier, x_sub(sp->lw, s.max, s.min), &lo, &hi);
+    return hi;
+}
+
+/* Conditions do not narrow the index of a function that is total where its extent would have a worse bound. Of two ends
+ * that are always the same, one counts; constants count where they are as near to each other as the ends may be apart.
+ */
+static SymSpan span_of_total(SpanEnv *sp, SymSpan base, SymSpan narrowed)
+{
+    enum { MOST_WHOLE = 4096 };
+    const int64_t whole = most_extent(sp, base), narrow = most_extent(sp, narrowed);
+    const int64_t most = whole < narrow ? whole : narrow;
+    SymSpan       s    = whole < narrow ? base : narrowed;
+    int64_t       first, last, none;
+    if (!s.min || !s.max)
+        return s;
+    simplifier_bounds(sp->lw->simplifier, s.min, &first, &none);
+    simplifier_bounds(sp->lw->simplifier, s.max, &none, &last);
+    if (most == 0)
+        s.min = s.max = s.min->depth < s.max->depth ? s.min : s.max;
+    else if (most <= MOST_WHOLE && last - first <= most)
+        s = (SymSpan){ x_int(sp->lw, first), x_int(sp->lw, last) };
+    return s;
+}
+
 /* Of an input, derived bounds count too: boxes inside loops do not depend on it. */
 static void tell_access(SpanEnv *sp, const Expr *call)
 {
@@ -82,7 +113,9 @@ static void tell_access(SpanEnv *sp, const Expr *call)
         const SymSpan base = sp->depth ? span_anywhere(sp, call->args[d]) : span_of(sp, call->args[d]);
         sp->deriving       = input;
         index[d]           = span_of(sp, call->args[d]);
-        sp->deriving       = false;
+        if (call->u.call.func->total)
+            index[d] = span_of_total(sp, base, index[d]);
+        sp->deriving     = false;
         const bool moved = base.min != index[d].min || base.max != index[d].max, exact = is_exact(sp, call->args[d]);
         must_clamp |= (unsigned)(!always || moved || !exact) << d;
         nonmonotonic |= (unsigned)!exact << d;

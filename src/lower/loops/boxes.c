@@ -79,7 +79,7 @@ bool slide_moves(const Slide *s, int d)
 bool box_widens(Build *b, const Func *f, int d)
 {
     const PlanFunc *pf = plan_func(b->plan, f);
-    return (pf->bound_min[d] || pf->align_factor[d]) && !slide_moves(&b->slides[f->id], d);
+    return (pf->bound_min[d] || (pf->align_factor[d] && !is_of_march(b, f))) && !slide_moves(&b->slides[f->id], d);
 }
 
 /* bound: the promised box. align_bounds: the ends moved outward. Not along a dimension that a sliding window moves
@@ -95,7 +95,7 @@ SymBox box_widened(Build *b, const Func *f, SymBox box)
             box.min[d] = pf->bound_min[d];
             box.max[d] = x_sub(lw, x_add(lw, pf->bound_min[d], pf->bound_extent[d]), x_int(lw, 1));
         }
-        if (pf->align_factor[d]) {
+        if (pf->align_factor[d] && !is_of_march(b, f)) {
             const Expr *m = x_int(lw, pf->align_factor[d]),
                        *o = pf->align_offset[d] ? pf->align_offset[d] : x_int(lw, 0);
             box.min[d]    = x_add(lw, x_op(lw, EX_MUL, x_op(lw, EX_DIV, x_sub(lw, box.min[d], o), m), m), o);

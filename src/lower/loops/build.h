@@ -11,6 +11,7 @@
  *   regions.c        the box of each function at a level; needs.c: what accesses ask for
  *   slide.c          sliding windows and storage folding
  *   march.c          sliding windows in the registers of a thread
+ *   whole.c          boxes of whole tiles in registers
  *   step_boxes.c     updates that read their neighbours: a box per step
  *   dead_init.c      initial values that no step reads
  *   extern_stage.c   C functions that fill boxes
@@ -105,9 +106,10 @@ struct LoopNest {
 
     /* compute_with */
     int              partner_count;
-    LoopNest       **partners; /* the nests that run in its loops */
-    const char     **same;     /* of a partner: per variable that of the leading nest, or NULL */
-    const SplitMode *lead;     /* of a partner: the modes of the leading nest */
+    LoopNest       **partners;  /* the nests that run in its loops */
+    const char     **same;      /* of a partner: per variable that of the leading nest, or NULL */
+    const SplitMode *lead;      /* of a partner: the modes of the leading nest, */
+    const NestVar   *lead_vars; /* and its variables */
     int *follows; /* of a partner: per step that of the leading nest, if all its loops are shared; else -1 */
     struct TimeTiles *time_tiles; /* that are open */
     const Expr
@@ -174,6 +176,11 @@ typedef struct TimeTiles {
     const Expr *wave_first, *waves, *tile_first, *tiles;
     const Expr *from, *to; /* steps of a wave, from the first one */
     const Expr *u, *v;     /* where the tile begins */
+    /* Pieces of a tile along the argument inside: a step begins across_slope coordinates before the one before. */
+    int64_t     across_slope;
+    Prelude     in_piece;
+    const char *piece_name;
+    const Expr *across_min, *piece_size, *pieces; /* pieces NULL: there are none */
 } TimeTiles;
 
 /* ---- prelude.c ---- */
@@ -215,8 +222,10 @@ bool   box_widens(Build *b, const Func *f, int d);
 /* ---- time_tiles.c ---- */
 void time_tiles_open(Build *b, LoopNest *n, TimeTiles *tt);
 /* The ranges of the two loops in a tile, from those without tiles. */
-void        time_tiles_steps(Build *b, const TimeTiles *tt, const Expr **min, const Expr **extent);
-void        time_tiles_along(Build *b, const TimeTiles *tt, const char *steps, const Expr **min, const Expr **extent);
+void time_tiles_steps(Build *b, const TimeTiles *tt, const Expr **min, const Expr **extent);
+void time_tiles_along(Build *b, const TimeTiles *tt, const char *steps, const Expr **min, const Expr **extent);
+/* That of the loop inside, in a piece. */
+void        time_tiles_across(Build *b, const TimeTiles *tt, const char *steps, const Expr **min, const Expr **extent);
 const Stmt *time_tiles_close(Build *b, TimeTiles *tt, const Stmt *steps);
 
 /* ---- extents.c ---- */
@@ -279,6 +288,14 @@ void slide_close(Build *b, const Func *f, Prelude *w);
 const Stmt *slide_end(Build *b, const Func *f, const Stmt *produce);
 /* At the compute level: which dimensions can be folded; `box` is all that is stored there. */
 void fold_check(Build *b, const Func *f, const SymBox *box, const FuncBoxes *boxes);
+
+/* ---- whole.c ---- */
+/* Is another function computed in its loops, or do they share some? Then that is asked for what the loops run over. */
+bool has_loops_of_others(const Build *b, const Func *f);
+/* Is it in registers, in the threads of a kernel, and computed at a level where a window may march? */
+bool is_of_march(const Build *b, const Func *f);
+/* At the compute and the store level: the box of a function in registers, with the ends of a whole tile. */
+void whole_box(Build *b, const Func *f, PlanLevel level, SymBox *box, Prelude *w);
 
 /* ---- march.c ---- */
 /* At the compute level: the window of a function that marches, whose box is the one needed. False: it does not. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Dead initialization: values of a pure definition that the first update overwrites before anything reads them; and
- * the window of a scan.
+/* Dead initialization: values of a pure definition that the first update with steps overwrites before anything reads
+ * them; and the window of a scan.
  *
  * A scan f(x, j) = f(x, j-1) + … for j in lo..hi reads only the initial values before its first step. The rest, all of
  * an image but a row, need not be computed. This holds where the update has one reduction variable r and no condition,
@@ -13,6 +13,7 @@
 typedef struct Scan {
     const Func   *f;
     const Update *u;
+    int           number;     /* of the update */
     int           dim;        /* of the write */
     int64_t       step, back; /* the furthest step that it reads */
     bool          boxes;      /* each step has a box of its own */
@@ -49,11 +50,13 @@ static const Expr *place_at(Build *b, const Scan *s, const Expr *value)
 
 static bool find_scan(Build *b, const Func *f, const FuncBoxes *boxes, Scan *s)
 {
-    const Update *u     = f->update_count ? &f->updates[0] : NULL;
-    int           fixed = 0;
+    int number = 0, fixed = 0;
+    while (number < f->update_count && f->updates[number].gone)
+        number++;
+    const Update *u = number < f->update_count ? &f->updates[number] : NULL;
     if (!u || u->rvar_count != 1 || u->where)
         return false;
-    *s = (Scan){ .f = f, .u = u, .boxes = boxes->tables[0].buffer, .plain = true };
+    *s = (Scan){ .f = f, .u = u, .number = number, .boxes = boxes->tables[number].buffer, .plain = true };
     for (int d = 0; d < f->rank; d++)
         if (!u->is_free[d]) {
             s->dim = d;
@@ -67,7 +70,7 @@ static bool find_scan(Build *b, const Func *f, const FuncBoxes *boxes, Scan *s)
     expr_visit(b->lw->exprs, u->args[s->dim], place_visit, s);
     expr_visit(b->lw->exprs, u->rvars[0].lo, place_visit, s);
     expr_visit(b->lw->exprs, u->rvars[0].hi, place_visit, s);
-    def_visit(b->lw->exprs, f, 0, read_visit, s);
+    def_visit(b->lw->exprs, f, number, read_visit, s);
     return s->plain;
 }
 
@@ -78,9 +81,9 @@ static bool covers(Build *b, const Scan *s, const FuncBoxes *boxes)
     bool            same = level_same(pf->compute, pf->store) && !pf->defs[0].with.def;
     for (int d = 0; d < s->f->rank; d++) {
         same = same && !box_widens(b, s->f, d);
-        same = same &&
-               (s->boxes || d == s->dim ||
-                (boxes->pure.min[d] == boxes->updates[0].min[d] && boxes->pure.max[d] == boxes->updates[0].max[d]));
+        same = same && (s->boxes || d == s->dim ||
+                        (boxes->pure.min[d] == boxes->updates[s->number].min[d] &&
+                         boxes->pure.max[d] == boxes->updates[s->number].max[d]));
     }
     return same;
 }

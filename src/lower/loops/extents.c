@@ -75,13 +75,54 @@ static const Expr *let_value(const Build *b, const Expr *e)
     return e;
 }
 
+/* An upper bound of a form. c*min(p, q) is at most c*p and c*q, and c*min(p, q) - c*min(r, s) at most the larger of
+ * c*(p - r) and c*(q - s); likewise with max. So both ends of a span are clamped, in one way. Looks `depth` deep; for
+ * kernels alone, whose storage must have a constant bound. */
+static int64_t bound_clamped(Build *b, const Expr *e, int depth);
+
+/* That of e with another atom, or two, in the place of those given: e + c*more. */
+static int64_t bound_with(Build *b, const Expr *e, int64_t c, const Expr *more, int depth)
+{
+    Lower *lw = b->lw;
+    return bound_clamped(b, simplify(lw->simplifier, x_add(lw, e, x_op(lw, EX_MUL, x_int(lw, c), more))), depth - 1);
+}
+
+static int64_t bound_clamped(Build *b, const Expr *e, int depth)
+{
+    Lower  *lw = b->lw;
+    Linear  form;
+    int64_t lo, hi;
+    simplifier_bounds(lw->simplifier, e, &lo, &hi);
+    if (!depth || !expr_linear(lw->arena, e, &form))
+        return hi;
+    for (int i = 0; i < form.count; i++) {
+        const Expr   *p = form.atoms[i];
+        const int64_t c = form.coefficients[i];
+        for (int k = 0; k < 2 && p->op == (c > 0 ? EX_MIN : EX_MAX); k++) {
+            const int64_t most = bound_with(b, e, c, x_sub(lw, p->args[k], p), depth);
+            hi                 = most < hi ? most : hi;
+        }
+        for (int j = 0; j < 2 * form.count && c > 0 && (p->op == EX_MIN || p->op == EX_MAX); j++) {
+            const Expr *q = form.atoms[j / 2];
+            if (form.coefficients[j / 2] != -c || q->op != p->op)
+                continue;
+            const Expr   *gone = x_sub(lw, q, p);
+            const int64_t one  = bound_with(b, e, c, x_add(lw, gone, x_sub(lw, p->args[0], q->args[j & 1])), depth),
+                          two  = bound_with(b, e, c, x_add(lw, gone, x_sub(lw, p->args[1], q->args[!(j & 1)])), depth);
+            const int64_t most = one > two ? one : two;
+            hi                 = most < hi ? most : hi;
+        }
+    }
+    return hi;
+}
+
 /* An upper bound of max - min. Of min(…, min + 31) the operand that shares a name with the other end counts: a proof,
  * which substitutes all lets, loses the name. Looks `depth` deep. */
 static int64_t bound_distance(Build *b, const Expr *min, const Expr *max, int depth)
 {
-    int64_t    lo, hi, part;
+    int64_t    part;
     const bool low = max->op != EX_MIN && min->op == EX_MAX;
-    simplifier_bounds(b->lw->simplifier, x_sub(b->lw, max, min), &lo, &hi);
+    int64_t    hi  = bound_clamped(b, x_sub(b->lw, max, min), b->lw->gpu ? depth : 0);
     for (int i = 0; i < 2 && depth && (low || max->op == EX_MIN); i++) {
         part = low ? bound_distance(b, min->args[i], max, depth - 1) : bound_distance(b, min, max->args[i], depth - 1);
         hi   = part < hi ? part : hi;

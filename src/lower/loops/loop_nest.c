@@ -128,9 +128,10 @@ LoopNest nest_copy(Build *b, const LoopNest *n)
     memcpy(c.scalar, n->scalar, (size_t)n->def->loop_count * sizeof *c.scalar);
     c.partners = ARENA_ARRAY(a, LoopNest *, (size_t)n->partner_count);
     for (int i = 0; i < n->partner_count; i++) {
-        c.partners[i]       = ARENA_NEW(a, LoopNest);
-        *c.partners[i]      = nest_copy(b, n->partners[i]);
-        c.partners[i]->lead = c.modes;
+        c.partners[i]            = ARENA_NEW(a, LoopNest);
+        *c.partners[i]           = nest_copy(b, n->partners[i]);
+        c.partners[i]->lead      = c.modes;
+        c.partners[i]->lead_vars = c.vars;
     }
     return c;
 }
@@ -246,6 +247,18 @@ static const Expr *piece_begin(Lower *lw, const PlanStep *s, SplitMode mode, con
     return x_min(lw, begin, x_max(lw, x_sub(lw, extent, x_int(lw, s->factor)), x_int(lw, 0)));
 }
 
+/* The extent that the pieces of a split are shifted within. Those of a split that follows begin where the leading
+ * nest's do: a piece of a piece may have less than the factor there. */
+static const Expr *shifted_extent(const LoopNest *n, int step)
+{
+    const NestVar *at = nest_find(n, n->def->steps[step].whole), *lead = n->lead_vars;
+    if (split_mode(n, step) != SPLIT_SHIFT || !n->follows || n->follows[step] < 0)
+        return at->extent;
+    while (lead->name != n->same[at - n->vars])
+        lead++;
+    return lead->extent;
+}
+
 SymSpan nest_span_all(Build *b, LoopNest *n, const char *name)
 {
     Lower         *lw = b->lw;
@@ -266,8 +279,9 @@ SymSpan nest_span_all(Build *b, LoopNest *n, const char *name)
         if (s->kind != STEP_SPLIT || s->whole != name)
             continue;
         const SymSpan outer = nest_span_all(b, n, s->outer), inner = nest_span_all(b, n, s->inner);
-        const Expr   *low  = x_add(lw, piece_begin(lw, s, split_mode(n, i), outer.min, at->extent), inner.min);
-        const Expr   *high = x_add(lw, piece_begin(lw, s, split_mode(n, i), outer.max, at->extent), inner.max);
+        const Expr   *within = shifted_extent(n, i);
+        const Expr   *low    = x_add(lw, piece_begin(lw, s, split_mode(n, i), outer.min, within), inner.min);
+        const Expr   *high   = x_add(lw, piece_begin(lw, s, split_mode(n, i), outer.max, within), inner.max);
         /* a guarded piece may begin beyond the end; a span is never empty */
         const bool  guarded = split_mode(n, i) == SPLIT_GUARD || split_mode(n, i) == SPLIT_OPEN;
         const Expr *first   = x_add(lw, at->min, low);

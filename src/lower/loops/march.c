@@ -120,15 +120,6 @@ static const BoundName *loop_of_thread(const Build *b, size_t opened)
     return thread && loop && (loop->kind == LOOP_SERIAL || loop->kind == LOOP_UNROLL) ? loop : NULL;
 }
 
-/* Is another function computed in its loops? Then that is asked for what the loops run over. */
-static bool has_loops_of_others(const Build *b, const Func *f)
-{
-    bool any = false;
-    for (int i = 0; i < b->plan->func_count; i++)
-        any |= b->plan->funcs[i].compute.def && b->plan->funcs[i].compute.def->func == f;
-    return any;
-}
-
 bool march_find(Build *b, const Func *f, const FuncBoxes *boxes, MarchWindow *out)
 {
     const PlanFunc  *pf   = plan_func(b->plan, f);
@@ -171,7 +162,7 @@ const Stmt *march_move(Build *b, const Func *f)
     Lower             *lw     = b->lw;
     const Slide       *s      = &b->slides[f->id];
     const MarchWindow *window = &s->march;
-    const SymBox      *box    = &b->boxes[f->id].need;
+    const SymBox       box    = box_widened(b, f, b->boxes[f->id].pure);
     const Expr        *to[KN_MAX_RANK], *from[KN_MAX_RANK];
     if (window->extent == window->step)
         return NULL;
@@ -193,8 +184,8 @@ const Stmt *march_move(Build *b, const Func *f)
     const Stmt *all = move;
     for (int d = 0; d < f->rank; d++)
         if (d != y)
-            all = stmt_for(lw->arena, move_name(b, f, d), LOOP_SERIAL, box->min[d],
-                           simplify(lw->simplifier, box_extent(b, box, d)), all);
+            all = stmt_for(lw->arena, move_name(b, f, d), LOOP_SERIAL, box.min[d],
+                           simplify(lw->simplifier, box_extent(b, &box, d)), all);
     return stmt_for(lw->arena, move_name(b, f, y), LOOP_SERIAL, x_int(lw, 0), x_int(lw, window->extent - window->step),
                     all);
 }

@@ -92,6 +92,10 @@ static void read_over(RegionWalk *r, const Func *f, int update, const SymBox *bo
         for (int c = 0; c < f->component_count; c++)
             visit_accesses(&r->b->spans, f->values[c]);
     }
+    const PlanFunc *pf = plan_func(r->b->plan, f);
+    for (size_t i = 0; r->root && i < pf->kept_reads.count; i++)
+        if (pf->kept_reads.at[i].update == update)
+            visit_accesses(&r->b->spans, pf->kept_reads.at[i].call);
     r->self = NULL;
     if (r->root)
         check_inputs(r);
@@ -286,6 +290,8 @@ static void find_region(RegionWalk *r, const Func *f)
     if (here && !stored && b->slides[f->id].march.step)
         boxes.pure.max[b->slides[f->id].dims[0]] = b->slides[f->id].march.last;
     r->missing = NULL;
+    if ((here || stored) && !boxes.some)
+        whole_box(b, f, r->level, &boxes.pure, r->w);
     if (f->kind == FUNC_STAGE)
         visit_stage(r, f, &boxes);
     r->when = NULL;

@@ -95,8 +95,9 @@ static bool is_shared(const PlanDef *def, const char *name)
 /* A split whose loops are all shared takes the mode of that of the leading nest. */
 static void follow_splits(Build *b, LoopNest *p, const LoopNest *n)
 {
-    p->lead    = n->modes;
-    p->follows = ARENA_ARRAY(b->lw->arena, int, (size_t)p->def->step_count);
+    p->lead      = n->modes;
+    p->lead_vars = n->vars;
+    p->follows   = ARENA_ARRAY(b->lw->arena, int, (size_t)p->def->step_count);
     for (int i = 0; i < p->def->step_count; i++) {
         const PlanStep *mine = &p->def->steps[i];
         p->follows[i]        = -1;

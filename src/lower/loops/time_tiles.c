@@ -7,19 +7,19 @@
  * Holds   Let s >= |k| / m for all dependences. Then u = s t + y and v = s t - y grow along each. Tiles are [B p, B p +
  *         B) x [B q, B q + B) of (u, v), and waves are p + q: two tiles of a wave of which one depends on the other are
  *         the same. Storage that keeps F steps adds dependences: what is read m steps later is overwritten F steps
- *         later, F - m steps after the read. Where clamped reads may be further away than s allows, all is one tile,
- *         which is the order without tiles.
- * From    Bondhugula et al. 2017, section 3; Grosser et al. 2014. */
+ *         later, F - m steps after the read. A tile may run in pieces along a second argument z: s' t + z grows along
+ *         each dependence, too, so its pieces follow one another. Where clamped reads may be further away than s
+ * allows, all is one tile, which is the order without tiles. From    Bondhugula et al. 2017, section 3; Grosser et al.
+ * 2014. */
 #include "lower/loops/build.h"
 
 enum { ONE_TILE = 1 << 27 };
 
 /* The least slope that all dependences allow. */
-static int64_t slope_of(Build *b, const PlanDef *def)
+static int64_t slope_of(Build *b, const PlanDef *def, const TimeDistances *t)
 {
-    const TimeDistances *t     = &def->time_tile.distances;
-    const int64_t        fold  = b->fold[def->func->id][t->time_dim];
-    int64_t              slope = 1;
+    const int64_t fold  = b->fold[def->func->id][t->time_dim];
+    int64_t       slope = 1;
     for (int i = 0; i < t->read_count; i++) {
         const TimeRead *r    = &t->reads[i];
         int64_t         need = (r->reach + r->back - 1) / r->back;
@@ -38,11 +38,10 @@ static const Expr *times(Lower *lw, const Expr *a, int64_t factor)
 }
 
 /* The condition that clamped reads are as far away as they were before clamping. */
-static const Expr *reaches_hold(Build *b, const LoopNest *n)
+static const Expr *reaches_hold(Build *b, const LoopNest *n, const TimeDistances *t)
 {
-    Lower               *lw = b->lw;
-    const TimeDistances *t  = &n->def->time_tile.distances;
-    const Expr          *c  = NULL;
+    Lower      *lw = b->lw;
+    const Expr *c  = NULL;
     for (int i = 0; i < t->below_count; i++)
         c = x_and(lw, c, x_le(lw, t->below[i], n->box.min[t->dim]));
     for (int i = 0; i < t->above_count; i++)
@@ -60,6 +59,27 @@ static const Expr *open(Build *b, Prelude *w, const char *name, const Expr *firs
     return x_var(b->lw, name);
 }
 
+/* Coordinates from 0 on, or times a slope, beyond which an i32 might not hold what is made of them. */
+static void check_small(Build *b, TimeTiles *tt, const PlanDef *def, const Expr *steps, int64_t slope, const Expr *last)
+{
+    Lower      *lw   = b->lw;
+    const Expr *most = x_op(lw, EX_ADD, x_op(lw, EX_MUL, x_cast(lw, KN_I64, steps), expr_int(lw->exprs, KN_I64, slope)),
+                            x_cast(lw, KN_I64, last));
+    prelude_before(
+        b, &tt->outside,
+        build_check(b, KN_ERROR_BOUNDS, x_le(lw, most, expr_int(lw->exprs, KN_I64, ONE_TILE - 1)),
+                    arena_printf(lw->arena, "the update of `%s` has too many steps for time_tile", def->func->name)));
+}
+
+/* The size of tiles, or all in one where clamped reads are too far away. */
+static const Expr *size_if(Build *b, TimeTiles *tt, const LoopNest *n, const TimeDistances *t, int64_t size,
+                           const char *name)
+{
+    Lower      *lw   = b->lw;
+    const Expr *hold = reaches_hold(b, n, t), *usual = x_int(lw, size);
+    return hold ? prelude_let(b, &tt->outside, name, x_select(lw, hold, usual, x_int(lw, ONE_TILE))) : usual;
+}
+
 void time_tiles_open(Build *b, LoopNest *n, TimeTiles *tt)
 {
     Lower              *lw  = b->lw;
@@ -68,7 +88,7 @@ void time_tiles_open(Build *b, LoopNest *n, TimeTiles *tt)
     const int           d   = t->distances.dim;
     const char         *f   = arena_printf(lw->arena, "%s.u%d", def->func->name, def->update);
 #define NAME(what) intern(lw->cx, arena_printf(lw->arena, "%s." what, f))
-    *tt = (TimeTiles){ .slope = slope_of(b, def) };
+    *tt = (TimeTiles){ .slope = slope_of(b, def, &t->distances) };
     nest_range(b, n, def->loops[t->loop].var);
     const NestVar *steps = nest_find(n, def->loops[t->loop].var);
     const Expr    *one = x_int(lw, 1), *s = x_int(lw, tt->slope), *twice = x_int(lw, 2 * tt->slope);
@@ -78,17 +98,17 @@ void time_tiles_open(Build *b, LoopNest *n, TimeTiles *tt)
     tt->min        = n->box.min[d];
     tt->h = prelude_let(b, &tt->outside, NAME("height"), x_sub(lw, n->box.max[d], n->box.min[d])); /* the last */
     const Expr *most = x_add(lw, times(lw, t1, 2 * tt->slope), tt->h);
-    prelude_before(
-        b, &tt->outside,
-        build_check(
-            b, KN_ERROR_BOUNDS,
-            x_le(lw,
-                 x_op(lw, EX_ADD, x_op(lw, EX_MUL, x_cast(lw, KN_I64, t1), expr_int(lw->exprs, KN_I64, 2 * tt->slope)),
-                      x_cast(lw, KN_I64, tt->h)),
-                 expr_int(lw->exprs, KN_I64, ONE_TILE - 1)),
-            arena_printf(lw->arena, "the update of `%s` has too many steps for time_tile", def->func->name)));
-    const Expr *hold = reaches_hold(b, n), *size = x_int(lw, t->size);
-    tt->size = hold ? prelude_let(b, &tt->outside, NAME("size"), x_select(lw, hold, size, x_int(lw, ONE_TILE))) : size;
+    check_small(b, tt, def, t1, 2 * tt->slope, tt->h);
+    tt->size                = size_if(b, tt, n, &t->distances, t->size, NAME("size"));
+    const Expr *across_last = NULL;
+    if (t->piece) {
+        const int k      = t->across.dim;
+        tt->across_slope = slope_of(b, def, &t->across);
+        tt->across_min   = n->box.min[k];
+        across_last      = prelude_let(b, &tt->outside, NAME("across"), x_sub(lw, n->box.max[k], n->box.min[k]));
+        check_small(b, tt, def, t1, tt->across_slope, across_last);
+        tt->piece_size = size_if(b, tt, n, &t->across, t->piece, NAME("piece.size"));
+    }
     const Expr *b2 = x_op(lw, EX_MUL, tt->size, x_int(lw, 2));
     /* (u + v) / B - 1 <= p + q <= (u + v) / B, and u + v is from h to most */
     tt->wave_first        = prelude_let(b, &tt->outside, NAME("wave.first"),
@@ -118,6 +138,14 @@ void time_tiles_open(Build *b, LoopNest *n, TimeTiles *tt)
     const Expr *tile = open(b, &tt->in_tile, tt->tile_name, tt->tile_first, tile_last);
     tt->u            = prelude_let(b, &tt->in_tile, NAME("tile.u"), x_op(lw, EX_MUL, tile, tt->size));
     tt->v            = prelude_let(b, &tt->in_tile, NAME("tile.v"), x_op(lw, EX_MUL, x_sub(lw, wave, tile), tt->size));
+    prelude_open(b, &tt->in_piece);
+    if (!t->piece)
+        return;
+    /* across + slope * (t - from) is in a piece: it grows along each dependence */
+    const Expr *far = x_add(lw, across_last, times(lw, x_sub(lw, tt->to, tt->from), tt->across_slope));
+    tt->piece_name  = NAME("piece");
+    tt->pieces = prelude_let(b, &tt->in_tile, NAME("pieces"), x_add(lw, x_op(lw, EX_DIV, far, tt->piece_size), one));
+    open(b, &tt->in_piece, tt->piece_name, x_int(lw, 0), x_sub(lw, tt->pieces, one));
 #undef NAME
 }
 
@@ -142,12 +170,28 @@ void time_tiles_along(Build *b, const TimeTiles *tt, const char *steps, const Ex
     *extent = x_extent(lw, from, to);
 }
 
+void time_tiles_across(Build *b, const TimeTiles *tt, const char *steps, const Expr **min, const Expr **extent)
+{
+    Lower      *lw = b->lw;
+    const Expr *t = x_sub(lw, x_sub(lw, x_var(lw, steps), tt->first), tt->from), *one = x_int(lw, 1);
+    const Expr *begin = x_op(lw, EX_MUL, x_var(lw, tt->piece_name), tt->piece_size);
+    const Expr *low   = x_add(lw, tt->across_min, x_sub(lw, begin, times(lw, t, tt->across_slope)));
+    const Expr *last  = x_sub(lw, x_add(lw, *min, *extent), one);
+    const Expr *from  = x_max(lw, *min, low);
+    const Expr *to    = x_min(lw, last, x_sub(lw, x_add(lw, low, tt->piece_size), one));
+    *min              = from;
+    *extent           = x_extent(lw, from, to);
+}
+
 const Stmt *time_tiles_close(Build *b, TimeTiles *tt, const Stmt *steps)
 {
     Arena      *a = b->lw->arena;
-    const Stmt *s = prelude_close(b, &tt->in_tile, steps);
-    s             = stmt_for(a, tt->tile_name, LOOP_PARALLEL, tt->tile_first, tt->tiles, s);
-    s             = prelude_close(b, &tt->inside, s);
-    s             = stmt_for(a, tt->wave_name, LOOP_SERIAL, tt->wave_first, tt->waves, s);
+    const Stmt *s = prelude_close(b, &tt->in_piece, steps);
+    if (tt->pieces)
+        s = stmt_for(a, tt->piece_name, LOOP_SERIAL, x_int(b->lw, 0), tt->pieces, s);
+    s = prelude_close(b, &tt->in_tile, s);
+    s = stmt_for(a, tt->tile_name, LOOP_PARALLEL, tt->tile_first, tt->tiles, s);
+    s = prelude_close(b, &tt->inside, s);
+    s = stmt_for(a, tt->wave_name, LOOP_SERIAL, tt->wave_first, tt->waves, s);
     return prelude_close(b, &tt->outside, s);
 }

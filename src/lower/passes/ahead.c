@@ -7,9 +7,9 @@
  * Gives   load(first); for i: { store(i); if there is a next one: load(i + 1); C(i) }
  *         where `load` computes the values of P into registers of the threads, and `store` puts them into shared
  *         memory. Both have the thread loops, lets and guards of P, so a thread stores what it has loaded.
- * Holds   iff P reads nothing that the loop stores, its values are stored by P alone, and a thread has no serial loop
- *         in it and at most MOST_ELEMENTS values of each buffer. Other functions are computed as before: a prefetch is
- *         about time alone. barriers.c finds the barriers afterwards. */
+ * Holds   iff P reads nothing that the loop stores, its values are stored by P alone, and a thread has one iteration of
+ *         P's thread loops, no serial loop in it and at most MOST_ELEMENTS values of each buffer. Other functions are
+ *         computed as before: a prefetch is about time alone. barriers.c finds the barriers afterwards. */
 #include "ir/kernel.h"
 #include "lower/bounds/index_expr.h"
 
@@ -28,7 +28,7 @@ typedef enum Part { PART_LOAD, PART_STORE } Part;
 typedef struct AheadPass {
     Lower      *lw;
     Map         own; /* of a shared buffer */
-    const Stmt *loop;
+    const Stmt *kernel, *loop;
     int        *stores; /* of the loop, by Buffer.id */
     MovedBuffer moved[MOST_MOVED];
     int         count;
@@ -92,6 +92,18 @@ static void candidate_expr(void *user, const Expr *e)
         expr_visit(c->p->lw->exprs, e, candidate_node, c);
 }
 
+/* Does the block have a thread for each iteration of the nest? Of a nest with lanes a thread may have several. */
+static bool has_all_threads(const AheadPass *p, const Stmt *s)
+{
+    const ThreadNest n  = thread_nest(s);
+    const int threads[] = { p->kernel->kernel.threads_x, p->kernel->kernel.threads_y, p->kernel->kernel.threads_z };
+    int64_t   extent;
+    for (int i = 0; i < GPU_AXES; i++)
+        if (n.loops[i] && (!expr_is_int(n.loops[i]->loop.extent, &extent) || extent > threads[i]))
+            return false;
+    return true;
+}
+
 static void candidate_stmt(void *user, const Stmt *s)
 {
     static const bool allowed[STMT_COUNT] = { [STMT_LET] = true,   [STMT_IF] = true,      [STMT_BLOCK] = true,
@@ -102,7 +114,7 @@ static void candidate_stmt(void *user, const Stmt *s)
     if (s->kind == STMT_FOR && s->loop.kind == LOOP_VECTOR) {
         c->obstacle |= outer > 1 || !expr_is_int(s->loop.extent, &c->lanes);
     } else if (s->kind == STMT_FOR)
-        c->obstacle |= !loop_table[s->loop.kind].thread;
+        c->obstacle |= !loop_table[s->loop.kind].thread || !has_all_threads(c->p, s);
     for (int i = 0; s->kind == STMT_STORE && i < s->store.count; i++) {
         int k = 0;
         while (k < c->allocs && c->p->moved[k].shared != s->store.places[i].buffer)
@@ -388,6 +400,7 @@ static const Stmt *find_kernels(void *user, const Stmt *s)
 {
     AheadPass    *p = user;
     const StmtMap m = { p->lw->arena, s->kind == STMT_KERNEL ? visit : find_kernels, NULL, p };
+    p->kernel       = s->kind == STMT_KERNEL ? s : NULL;
     return stmt_map(&m, s);
 }
 

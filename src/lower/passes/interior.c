@@ -9,16 +9,16 @@
  *         block is replaced by the end of its range that makes the form least: so it holds for all iterations. The
  *         test is made of what all threads of a block have in common. A guard that fails in every block where ports
  *         begin at 0 stays. Where unrolled copies have a guard that the last iteration of the loop around them alone
- *         may not meet, that iteration follows the loop, with its guards. The test is for outputs with as many
- *         channels as unrolled copies, too (channels.c).
+ *         may not meet, that iteration follows the loop, with its guards. So does the first before it.
+ *         The test is for outputs with as many channels as unrolled copies, too (channels.c).
  * Whole   blocks at the border of an input have all their points inside the output. Where guards make the number of
  *         iterations of loops over registers vary they have a version of their own, with the clamps of reads and
- * without guards: so sizes are constants, and indices of registers with them. From    the idea of Ragan-Kelley et al.
- * 2013, section 4.5 (loop partitioning), for blocks. */
+ *         without guards: so sizes are constants, and indices of registers with them.
+ * From    the idea of Ragan-Kelley et al. 2013, section 4.5 (loop partitioning), for blocks. */
 #include "lower/bounds/index_expr.h"
 #include "lower/passes/pass_tools.h"
 
-enum { MOST_CONDITIONS = 24, MOST_NAMES = 1024 };
+enum { MOST_CONDITIONS = 24, MOST_NAMES = 1024, MOST_REMAINDERS = 4096 };
 
 /* A name that is bound in the block. */
 typedef struct InnerName {
@@ -160,22 +160,35 @@ static bool require(InteriorPass *p, const Expr *form)
     return true;
 }
 
-/* Does `form >= 0` fail in every block where ports begin at coordinate 0, as most do? So it is with a guard for the one
- * column more that a coarser level needs where a tile does not begin at a multiple of its stride. */
-static bool never_holds(InteriorPass *p, const Expr *form)
+/* The form where ports begin at coordinate 0, as most do. */
+static const Expr *at_zero(InteriorPass *p, const Expr *form)
 {
     Lower         *lw      = p->lw;
     const Program *program = lw->program;
-    int64_t        value;
-    if (contents(p, form, 0).names)
-        return false;
     for (size_t i = 0; i < program->buffers.count; i++)
         for (int d = 0; program->buffers.at[i]->kind != BUFFER_SCRATCH && d < program->buffers.at[i]->rank; d++) {
             const char *min  = intern(lw->cx, arena_printf(lw->arena, "%s.min.%d", program->buffers.at[i]->name, d));
             const Expr *zero = x_int(lw, 0);
             form             = expr_substitute(lw->exprs, form, 1, &min, &zero);
         }
-    return expr_is_int(simplify(p->known, form), &value) && value < 0;
+    return simplify(p->known, form);
+}
+
+/* Does `form >= 0` fail in every block where ports begin at 0? So it is with a guard for the one column more that a
+ * coarser level needs where a tile does not begin at a multiple of its stride. */
+static bool never_holds(InteriorPass *p, const Expr *form)
+{
+    int64_t value;
+    return !contents(p, form, 0).names && expr_is_int(at_zero(p, form), &value) && value < 0;
+}
+
+/* Does it hold for few remainders, as 1 - size % 32? So it is in the first iteration of a scan whose chunks begin
+ * elsewhere. */
+static bool seldom_holds(InteriorPass *p, const Expr *form)
+{
+    int64_t least, most;
+    simplifier_bounds(p->known, at_zero(p, form), &least, &most);
+    return -MOST_REMAINDERS < least && most < MOST_REMAINDERS && least + most < 0;
 }
 
 /* Takes a <= b for granted; then a test of the block shows that it holds. False: no test does. */
@@ -212,8 +225,8 @@ static int direction(InteriorPass *p, const Expr *form)
 
 /* Which operand of a minimum or maximum the interior has: a coordinate, which grows with the variables of the kernel,
  * before its bound; a bound, such as the size of a whole tile, before what is left of the image, which shrinks with
- * them. -1: not known. */
-static int interior_operand(InteriorPass *p, const Expr *a, const Expr *b)
+ * them. A coordinate with a least value may go either way, as that of a scan backward. -1: not known. */
+static int interior_operand(InteriorPass *p, ExprOp op, const Expr *a, const Expr *b)
 {
     const bool first = varies(p, a), second = varies(p, b);
     if (first == second || contents(p, a, 0).memory || contents(p, b, 0).memory)
@@ -222,16 +235,32 @@ static int interior_operand(InteriorPass *p, const Expr *a, const Expr *b)
     int64_t     zero;
     if (bound->op == EX_MAX && expr_is_int(bound->args[1], &zero) && !zero) /* where a piece shifted inward begins */
         return -1;
+    if (op == EX_MAX)
+        return second;
     const int way = direction(p, second ? b : a);
     return !way ? -1 : (way > 0) == second;
 }
 
+/* Is a <= b in all iterations of all blocks where ports begin at 0? */
+static bool always_holds(InteriorPass *p, const Expr *a, const Expr *b)
+{
+    const Expr *form = least(p, opened(p, expr_binary(p->lw->exprs, EX_SUB, KN_I32, b, a)));
+    int64_t     lo   = -1, hi;
+    if (form)
+        simplifier_bounds(p->known, at_zero(p, form), &lo, &hi);
+    return lo >= 0;
+}
+
 static const Expr *decide_extreme(InteriorPass *p, const Expr *e)
 {
-    const int kept = interior_operand(p, opened(p, e->args[0]), opened(p, e->args[1]));
+    const int kept = interior_operand(p, (ExprOp)e->op, opened(p, e->args[0]), opened(p, e->args[1]));
     if (kept < 0)
         return e;
     const Expr *it = e->args[kept], *other = e->args[!kept];
+    if (always_holds(p, e->op == EX_MIN ? other : it, e->op == EX_MIN ? it : other)) { /* the other one */
+        other = it;
+        it    = e->args[!kept];
+    }
     return decide(p, e->op == EX_MIN ? it : other, e->op == EX_MIN ? other : it) ? it : e;
 }
 
@@ -360,27 +389,14 @@ static const Stmt *inside_body(InteriorPass *p, const Stmt *s, const Expr *first
     return body;
 }
 
-typedef struct LoopKinds {
-    InteriorPass *p;
-    bool          serial, unrolled; /* serial: and of no constant extent */
-} LoopKinds;
-
-static void find_kinds(void *user, const Stmt *s)
+/* Does the test show that `form` is not negative? */
+static bool has_test(const BlockTest *test, const Expr *form)
 {
-    LoopKinds *k = user;
-    int64_t    extent;
-    if (s->kind == STMT_FOR && s->loop.kind == LOOP_SERIAL)
-        k->serial |= !expr_is_int(simplify(k->p->known, s->loop.extent), &extent);
-    k->unrolled |= s->kind == STMT_FOR && s->loop.kind == LOOP_UNROLL;
-    stmt_children(s, NULL, find_kinds, k);
-}
-
-/* Are there unrolled copies in the body, and no loop but for a constant number of times? */
-static bool has_copies(InteriorPass *p, const Stmt *body)
-{
-    LoopKinds k = { .p = p };
-    find_kinds(&k, body);
-    return k.unrolled && !k.serial;
+    int64_t more;
+    bool    found = false;
+    for (int i = 0; i < test->count && !found; i++)
+        found = expr_difference(form, test->forms[i], &more) && more >= 0;
+    return found;
 }
 
 /* The tests of `all` that `some` does not have: NULL if there are none. */
@@ -388,11 +404,7 @@ static const Expr *further_tests(InteriorPass *p, const BlockTest *all, const Bl
 {
     const Expr *test = NULL;
     for (int i = 0; i < all->count; i++) {
-        bool    found = false;
-        int64_t more;
-        for (int j = 0; j < some->count && !found; j++)
-            found = expr_difference(all->forms[i], some->forms[j], &more) && more >= 0;
-        if (!found)
+        if (!has_test(some, all->forms[i]))
             test = x_and(p->lw, test, simplify(p->known, x_le(p->lw, x_int(p->lw, 0), all->forms[i])));
     }
     return test;
@@ -414,7 +426,35 @@ static const Stmt *last_apart(InteriorPass *p, const Stmt *s, const Expr *min, c
                     stmt_block(lw->arena, 2, parts));
 }
 
-static const Stmt *inside_loop(InteriorPass *p, const Stmt *s)
+static const Stmt *inside_loop(InteriorPass *p, const Stmt *s, bool peeled);
+
+/* The loop with its first iteration before it, with its guards, if they hold in all others and seldom in it; else
+ * NULL. */
+static const Stmt *first_apart(InteriorPass *p, const Stmt *s, const Expr *first, const Expr *last,
+                               const BlockTest *before)
+{
+    Lower          *lw   = p->lw;
+    const BlockTest all  = p->test;
+    const Expr     *one  = x_int(lw, 1);
+    bool            more = false;
+    p->test              = *before;
+    inside_body(p, s, opened(p, x_add(lw, first, one)), last, last);
+    for (int i = 0; i < all.count && !p->full; i++)
+        more |= !has_test(&p->test, all.forms[i]) && seldom_holds(p, all.forms[i]);
+    p->test            = *before;
+    const Stmt *others = stmt_for(lw->arena, s->loop.name, s->loop.kind, x_add(lw, s->loop.min, one),
+                                  x_sub(lw, s->loop.extent, one), s->loop.body);
+    const Stmt *rest   = more ? inside_loop(p, others, true) : NULL;
+    if (!rest)
+        p->test = all;
+    return rest ? stmt_pair(lw->arena,
+                            stmt_if(lw->arena, x_le(lw, one, s->loop.extent),
+                                    stmt_let(lw->arena, s->loop.name, s->loop.min, s->loop.body), NULL),
+                            rest)
+                : NULL;
+}
+
+static const Stmt *inside_loop(InteriorPass *p, const Stmt *s, bool peeled)
 {
     Lower          *lw  = p->lw;
     const Expr     *min = inside_expr(p, s->loop.min), *extent = inside_expr(p, s->loop.extent);
@@ -423,7 +463,11 @@ static const Stmt *inside_loop(InteriorPass *p, const Stmt *s)
     int64_t         constant;
     const BlockTest before = p->test;
     const Stmt     *body   = inside_body(p, s, first, last, last);
-    const bool apart = body && s->loop.kind == LOOP_SERIAL && !expr_is_int(extent, &constant) && has_copies(p, body);
+    const bool      apart =
+        body && s->loop.kind == LOOP_SERIAL && !expr_is_int(extent, &constant) && has_unrolled(p->known, body);
+    const Stmt *rest = apart && !peeled ? first_apart(p, s, first, last, &before) : NULL;
+    if (rest)
+        return rest;
     if (apart) {
         const BlockTest all = p->test;
         p->test             = before;
@@ -452,55 +496,10 @@ static const Stmt *inside(void *user, const Stmt *s)
     const StmtMap m = { p->lw->arena, inside, inside_expr, p };
     if (s->kind == STMT_LET)
         return inside_let(p, s);
-    return s->kind == STMT_FOR && s->loop.min->type == KN_I32 ? inside_loop(p, s) : stmt_map(&m, s);
+    return s->kind == STMT_FOR && s->loop.min->type == KN_I32 ? inside_loop(p, s, false) : stmt_map(&m, s);
 }
 
 /* ---- Kernels --------------------------------------------------------------------------------------- */
-
-/* Do loops of which the number of iterations is not constant index registers of a thread? */
-typedef struct RegisterSearch {
-    Varying varying; /* with the variables of such loops */
-    Map     own;     /* the buffers that a thread allocates in registers */
-    bool    thread, found;
-} RegisterSearch;
-
-static void check_access(RegisterSearch *r, const Buffer *b, const Expr *index)
-{
-    r->found = r->found || (map_get(&r->own, b) && varying_expr(&r->varying, index));
-}
-
-static void find_loads(const Expr *e, void *user)
-{
-    if (e->op == EX_LOAD)
-        check_access(user, e->u.buffer, e->args[0]);
-}
-
-static void find_in_expr(void *user, const Expr *e)
-{
-    RegisterSearch *r = user;
-    expr_visit(r->varying.pool, e, find_loads, r);
-}
-
-static void find_registers(void *user, const Stmt *s)
-{
-    RegisterSearch *r     = user;
-    const bool      outer = r->thread;
-    int64_t         extent;
-    if (s->kind == STMT_ALLOC && s->alloc.buffer->memory == MEMORY_REGISTER && r->thread)
-        map_set(&r->own, s->alloc.buffer, s);
-    for (int i = 0; s->kind == STMT_STORE && i < s->store.count; i++)
-        check_access(r, s->store.places[i].buffer, s->store.places[i].index);
-    if (s->kind == STMT_LET)
-        varying_bind(&r->varying, s->let.name, varying_expr(&r->varying, s->let.value));
-    if (s->kind == STMT_FOR) {
-        r->thread |= loop_table[s->loop.kind].thread;
-        varying_bind(&r->varying, s->loop.name,
-                     !loop_table[s->loop.kind].thread && !expr_is_int(s->loop.extent, &extent));
-    }
-    if (!r->found)
-        stmt_children(s, find_in_expr, find_registers, r);
-    r->thread = outer;
-}
 
 /* The code of a block where a test of it holds, else `other`. */
 static const Stmt *version(InteriorPass *p, const Stmt *s, bool whole, const Stmt *other)
@@ -519,15 +518,20 @@ static const Stmt *version(InteriorPass *p, const Stmt *s, bool whole, const Stm
     return all ? stmt_if(p->lw->arena, all, fast, other) : fast;
 }
 
+/* The code of ragged blocks: its copies know their channels, too, where the output has as many. */
+static const Stmt *ragged(InteriorPass *p, const Stmt *s)
+{
+    const HostLets host  = { p->host_names, p->host_values, p->host_count };
+    const Expr    *all   = NULL;
+    const Stmt    *known = with_channels(p->lw, &host, s, &all);
+    return all ? stmt_if(p->lw->arena, all, known, s) : s;
+}
+
 static const Stmt *with_interior(InteriorPass *p, const Stmt *s)
 {
-    RegisterSearch registers = { 0 };
-    varying_init(&registers.varying, p->lw->exprs, p->lw->arena, NULL);
-    map_init(&registers.own, p->lw->arena);
-    find_registers(&registers, s);
-    if (!registers.found)
+    if (!indexes_registers(p->lw, s))
         return version(p, s, false, s);
-    const Stmt *whole = version(p, s, true, s);
+    const Stmt *whole = version(p, s, true, ragged(p, s));
     const int   some  = p->test.decisions;
     const Stmt *fast  = version(p, s, false, whole);
     return p->test.decisions > some ? fast : whole;

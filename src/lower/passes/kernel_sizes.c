@@ -25,14 +25,21 @@ static const Expr *find_extreme(const Expr *e, bool added)
     return found;
 }
 
-typedef struct Replace {
-    const Expr *what, *by;
-} Replace;
-
-static const Expr *replace_node(void *user, const Expr *e)
+/* The sum with an operand in place of an extreme, there where the sum grows for that. The same extreme may be elsewhere
+ * too, where the sum would shrink: min(a, b)/2 - min(a, b) is at most b/2 - min(a, b), and may be more than b/2 - b. */
+static const Expr *open_extreme(ExprPool *pool, const Expr *e, bool added, const Expr *extreme, const Expr *by)
 {
-    const Replace *r = user;
-    return e == r->what ? r->by : e;
+    int64_t factor;
+    if (e == extreme && added == (e->op == EX_MIN))
+        return by;
+    const bool scaled = (e->op == EX_MUL || e->op == EX_DIV) && expr_is_int(e->args[1], &factor) && factor > 0;
+    const bool both   = e->op == EX_ADD || e->op == EX_SUB || e->op == EX_MIN || e->op == EX_MAX;
+    if (!scaled && !both)
+        return e;
+    const Expr *a = open_extreme(pool, e->args[0], added, extreme, by), *b = e->args[1];
+    if (both)
+        b = open_extreme(pool, b, added == (e->op != EX_SUB), extreme, by);
+    return a == e->args[0] && b == e->args[1] ? e : expr_binary(pool, (ExprOp)e->op, e->type, a, b);
 }
 
 /* A choice in a sum; NULL: there is none. */
@@ -84,9 +91,8 @@ static int64_t upper_bound(KernelSizes *z, const Expr *e, int depth)
         hi   = part < hi ? part : hi;
     }
     for (int i = 0; extreme && i < 2; i++) {
-        Replace r = { extreme, extreme->args[i] };
-        part      = upper_bound(z, expr_rewrite(z->lw->exprs, e, replace_node, &r), depth - 1);
-        hi        = part < hi ? part : hi;
+        part = upper_bound(z, open_extreme(z->lw->exprs, e, true, extreme, extreme->args[i]), depth - 1);
+        hi   = part < hi ? part : hi;
     }
     return hi;
 }

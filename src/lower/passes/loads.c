@@ -4,7 +4,8 @@
  * Takes   kernels after unrolling.
  * Gives   stores that follow one another and read memory that an earlier one changes, as the copies of a scan
  *         do, with their loads before them, in lets, where these are of elements that no earlier one stores. Where
- *         the stores are all of a loop, these are the loads of its next iteration, into registers.
+ *         the stores are all of a loop, these are the loads of its next iteration, into registers. Functions that
+ *         the loop computes in registers are stores of it.
  * Holds   so the loads of all copies are under way at once: a scan waits for memory once for all copies instead of once
  *         for each, or computes while it waits. What one iteration passes to the next stays in a register. Two elements
  * are different if their indices differ by a constant, or by a stride times a constant: strides of scratch are never 0.
@@ -15,8 +16,10 @@
 #include <string.h>
 
 enum {
-    MOST_LOADS = 256, /* before the stores of one run */
-    MOST_AHEAD = 72   /* before those of the iteration before */
+    MOST_LOADS  = 256, /* before the stores of one run */
+    MOST_AHEAD  = 72,  /* before those of the iteration before */
+    MOST_STORES = 256, /* of a loop */
+    MOST_ALLOCS = 8
 };
 
 typedef struct LoadPass {
@@ -304,6 +307,14 @@ static const Stmt *iteration(LoadPass *p, const Stmt *loop, const Ahead *ahead, 
     return s;
 }
 
+static const Stmt *with_body(Arena *a, const Stmt *alloc, const Stmt *body)
+{
+    Stmt *s       = ARENA_NEW(a, Stmt);
+    *s            = *alloc;
+    s->alloc.body = body;
+    return s;
+}
+
 static const Stmt *with_registers(LoadPass *p, const Ahead *ahead, const Stmt *s)
 {
     for (int k = 0; k < 2 * p->count; k++) {
@@ -320,15 +331,67 @@ static const Stmt *with_registers(LoadPass *p, const Ahead *ahead, const Stmt *s
     return s;
 }
 
-static bool is_scan_loop(LoadPass *p, const Stmt *loop)
+/* The body of a loop as stores alone. */
+typedef struct Run {
+    LoadPass   *p;
+    const Stmt *loop;
+    const Stmt *stores[MOST_STORES], *allocs[MOST_ALLOCS]; /* allocs: of registers */
+    int         count, alloc_count;
+    const Expr *condition; /* that the stores are under, the same for all iterations; NULL: none */
+    bool        plain;
+} Run;
+
+/* Is the condition the same in all iterations, whatever they store? */
+static bool is_invariant(Run *r, const Expr *e)
 {
-    const Stmt *body = loop->loop.body;
-    if (loop->loop.kind != LOOP_SERIAL || !body || body->kind != STMT_BLOCK || body->block.count < 2)
-        return false;
-    for (int i = 0; i < body->block.count; i++)
-        if (!is_plain_store(p, body->block.items[i]))
-            return false;
-    return is_scan(p, body->block.count, body->block.items);
+    bool memory = false;
+    expr_visit(r->p->lw->exprs, e, find_obstacle, &memory);
+    return !memory && !expr_has_variable(r->p->lw->exprs, e, r->loop->loop.name);
+}
+
+/* Functions that are computed in registers in the loop are a part of it. */
+static void flatten_body(Run *r, const Stmt *s)
+{
+    int64_t count;
+    bool    memory = false;
+    switch (s->kind) {
+    case STMT_BLOCK:
+        for (int i = 0; i < s->block.count; i++)
+            flatten_body(r, s->block.items[i]);
+        break;
+    case STMT_PRODUCE: flatten_body(r, s->produce.body); break;
+    case STMT_LET:
+        expr_visit(r->p->lw->exprs, s->let.value, find_obstacle, &memory);
+        r->plain &= !memory;
+        flatten_body(r, stmt_substitute(r->p->lw->exprs, r->p->lw->arena, s->let.body, 1, &s->let.name, &s->let.value));
+        break;
+    case STMT_ALLOC:
+        r->plain &= s->alloc.buffer->memory == MEMORY_REGISTER && expr_is_int(s->alloc.count, &count) &&
+                    r->alloc_count < MOST_ALLOCS;
+        if (r->plain)
+            r->allocs[r->alloc_count++] = s;
+        flatten_body(r, s->alloc.body);
+        break;
+    case STMT_IF:
+        r->plain &= !s->branch.no && is_invariant(r, s->branch.condition);
+        r->condition = x_and(r->p->lw, r->condition, s->branch.condition);
+        flatten_body(r, s->branch.yes);
+        break;
+    default:
+        r->plain &= is_plain_store(r->p, s) && r->count < MOST_STORES;
+        if (r->plain)
+            r->stores[r->count++] = s;
+    }
+}
+
+/* The loop as a run of stores of which one reads what another stores; NULL: it is another loop. */
+static const Run *scan_run(LoadPass *p, const Stmt *loop)
+{
+    Run *r = ARENA_NEW(p->lw->arena, Run);
+    *r     = (Run){ .p = p, .loop = loop, .plain = loop->loop.kind == LOOP_SERIAL && loop->loop.body };
+    if (r->plain)
+        flatten_body(r, loop->loop.body);
+    return r->plain && r->count > 1 && is_scan(p, r->count, r->stores) ? r : NULL;
 }
 
 /* A loop over copies that store: what the next iteration needs is loaded while this one computes, and what it needs of
@@ -336,15 +399,16 @@ static bool is_scan_loop(LoadPass *p, const Stmt *loop)
  */
 static const Stmt *scan_loop(LoadPass *p, const Stmt *loop)
 {
-    Lower *lw    = p->lw;
-    Arena *a     = lw->arena;
-    Ahead *ahead = ARENA_NEW(a, Ahead);
-    if (!is_scan_loop(p, loop))
+    Lower     *lw    = p->lw;
+    Arena     *a     = lw->arena;
+    Ahead     *ahead = ARENA_NEW(a, Ahead);
+    const Run *run   = scan_run(p, loop);
+    if (!run)
         return NULL;
-    const Stmt *stores = collect_loads(p, loop->loop.body->block.count, loop->loop.body->block.items);
+    const Stmt *stores = collect_loads(p, run->count, run->stores);
     if (p->count > MOST_AHEAD)
         return NULL;
-    plan_ahead(p, loop, loop->loop.body->block.count, loop->loop.body->block.items, ahead);
+    plan_ahead(p, loop, run->count, run->stores, ahead);
     if (!ahead->any)
         return NULL;
     const kn_type type = (kn_type)loop->loop.min->type;
@@ -367,7 +431,10 @@ static const Stmt *scan_loop(LoadPass *p, const Stmt *loop)
     const Stmt *all = NULL;
     for (int i = 0; i < 4; i++)
         all = stmt_pair(a, all, parts[i]);
-    return with_registers(p, ahead, stmt_if(a, x_op(lw, EX_LT, zero, loop->loop.extent), all, NULL));
+    all = with_registers(p, ahead, stmt_if(a, x_op(lw, EX_LT, zero, loop->loop.extent), all, NULL));
+    for (int i = 0; i < run->alloc_count; i++)
+        all = with_body(a, run->allocs[i], all);
+    return run->condition ? stmt_if(a, run->condition, all, loop) : all;
 }
 
 static const Stmt *visit(void *user, const Stmt *s)

@@ -32,6 +32,11 @@ const Expr *loop_last(Lower *lw, const Stmt *loop);
 /* The loop as one of another kind. */
 const Stmt *loop_as(Arena *a, const Stmt *loop, LoopKind kind);
 
+/* Are there unrolled loops in the body, and no serial loop but for a constant number of times? */
+bool has_unrolled(Simplifier *known, const Stmt *body);
+/* Do loops of which the number of iterations is not constant index registers of a thread? */
+bool indexes_registers(Lower *lw, const Stmt *s);
+
 /* HostLets around a statement. */
 typedef struct HostLets {
     const char **names;

@@ -13,11 +13,12 @@
  *         is a constant, and neighbours have one quotient.
  * Halos   where threads keep functions in registers, loads of a row go beyond the columns of the thread. An input
  *         begins where the output does, or as far before it as the lowest column that is read: then that column is
- *         aligned. Where both may be and differ there is a version for each. What is clamped to an input needs no halo
- *         of it: then both begin at the same column. Sums that lets name are substituted there: an opaque name has no
- *         known multiple.
+ *         aligned. Where both may be and differ there is a version for each, and one in which inputs alone are aligned.
+ *         An input that is read through boundaries alone needs no halo: then both begin at the same column. Sums that
+ *         lets name are substituted there: an opaque name has no known multiple.
  * Holds   element 0 of a buffer on a device lies at a multiple of 16 bytes (runtime/device.h). The conditions are the
- *         same for all blocks. */
+ *         same for all blocks. What the host reads in a let stays its name: a kernel has the value, and not the host's
+ *         memory. */
 #include "ir/kernel.h"
 #include "lower/bounds/index_expr.h"
 #include "lower/passes/pass_tools.h"
@@ -38,6 +39,7 @@ typedef struct WidePass {
     const Buffer *ports[MOST_PORTS];   /* that the kernel touches */
     int64_t       lowest[MOST_PORTS];  /* of an input: the first column that is read, minus that which is written */
     bool          clamped[MOST_PORTS]; /* reads of it are clamped, in blocks at the border */
+    Map           beyond;              /* inputs that are read without a boundary along their rows: Buffer -> itself */
     int           port_count;
     const char   *starts[MOST_NAMES];       /* lets, and loops of a thread, */
     const Expr   *start_values[MOST_NAMES]; /* and their values in the first iteration */
@@ -342,19 +344,27 @@ static const Expr *assume(Aligned *a, const char *name, const Expr *whole, int64
 static int64_t halo(const WidePass *p, int port)
 {
     const bool none = !p->registers || !p->written || p->width < 2 || !p->along[port] || p->to_end ||
-                      p->clamped[port] || p->ports[port] == p->written;
+                      !map_get(&p->beyond, p->ports[port]) || p->ports[port] == p->written;
     return none ? 0 : -p->lowest[port] % p->width;
 }
 
+/* What a version for aligned ports is. */
+typedef enum WideForm {
+    WIDE_PLAIN,
+    WIDE_HALOS, /* inputs have halos */
+    WIDE_READS, /* the same, and rows of the output may begin anywhere */
+    WIDE_BORDER /* columns are clamped: rows of such inputs have a multiple of elements */
+} WideForm;
+
 /* Rows of all ports begin at multiples of the width, seen from the first column of the output or, where they are not
- * read along its rows or these are filled up to the end, from column 0; or inputs have halos. */
-static void assume_rows(Aligned *a, const Expr *first, bool halos)
+ * read along its rows or these are filled up to the end, from column 0. */
+static void assume_rows(Aligned *a, const Expr *first, WideForm form)
 {
     WidePass *p  = a->p;
     Lower    *lw = p->lw;
     for (int i = 0; i < p->port_count; i++) {
         const Buffer *b = p->ports[i];
-        for (int d = 0; d < b->rank; d++)
+        for (int d = 0; d < b->rank && !(form == WIDE_READS && b == p->written); d++)
             if (d != b->dense) {
                 const char *stride = port_name(p, b, "stride", d);
                 assume(a, stride, expr_var(lw->exprs, KN_I64, stride), p->width, NULL, 0);
@@ -362,7 +372,11 @@ static void assume_rows(Aligned *a, const Expr *first, bool halos)
                 const char *min      = port_name(p, b, "min", d);
                 const bool  distance = p->along[i] && !p->to_end;
                 assume(a, min, distance ? x_sub(lw, x_var(lw, p->first), x_var(lw, min)) : x_var(lw, min), p->width,
-                       distance ? first : NULL, distance && halos ? halo(p, i) : 0);
+                       distance ? first : NULL,
+                       distance && (form == WIDE_HALOS || form == WIDE_READS) ? halo(p, i) : 0);
+                const char *extent = port_name(p, b, "extent", d);
+                if (form == WIDE_BORDER && p->clamped[i])
+                    assume(a, extent, x_var(lw, extent), p->width, NULL, 0);
             }
     }
     if (p->to_end)
@@ -379,7 +393,7 @@ static void search(WidePass *p, const Stmt *s, void (*visit)(void *user, const E
 }
 
 /* The statement for ports that are aligned, else `other`. */
-static const Stmt *aligned_version(WidePass *p, const Stmt *s, bool halos, const Stmt *other)
+static const Stmt *aligned_version(WidePass *p, const Stmt *s, WideForm form, const Stmt *other)
 {
     Lower      *lw    = p->lw;
     Aligned     a     = { .p = p };
@@ -391,7 +405,7 @@ static const Stmt *aligned_version(WidePass *p, const Stmt *s, bool halos, const
             first            = d == p->written->dense ? even : first;
         }
     if (p->width >= 2)
-        assume_rows(&a, first, halos);
+        assume_rows(&a, first, form);
     if (!a.condition)
         return other;
     const Stmt *open = p->to_end ? stmt_substitute(lw->exprs, lw->arena, s, p->host_count, p->names, p->values) : s;
@@ -426,11 +440,26 @@ static const Stmt *widen(WidePass *p, const Stmt *s, const Stmt *border)
     if (p->to_end && p->width > 1 && p->width > p->divisors[dense])
         p->divisors[dense] = p->width;
     look_border(p, border ? border : s);
-    const Stmt *all   = aligned_version(p, s, false, s);
-    bool        halos = false;
+    bool halos = false;
     for (int i = 0; i < p->port_count; i++)
         halos |= halo(p, i) != 0;
-    return halos ? aligned_version(p, s, true, all) : all;
+    if (!halos)
+        return aligned_version(p, s, WIDE_PLAIN, s);
+    const Stmt *other = aligned_version(p, s, WIDE_READS, s);
+    return aligned_version(p, s, WIDE_HALOS, aligned_version(p, s, WIDE_PLAIN, other));
+}
+
+/* The code of blocks at the border, after that of the interior: of whole blocks whose threads keep functions in
+ * registers there is a version for aligned rows too (multiples.c). */
+static const Stmt *widen_border(WidePass *p, const Stmt *s)
+{
+    bool clamped = false;
+    for (int i = 0; i < p->port_count; i++)
+        clamped |= p->clamped[i];
+    if (s->kind != STMT_IF || !s->branch.no || !clamped || !p->registers || !p->written || p->to_end || p->width < 2)
+        return s;
+    return stmt_if(p->lw->arena, s->branch.condition, aligned_version(p, s->branch.yes, WIDE_BORDER, s->branch.yes),
+                   s->branch.no);
 }
 
 /* The block of a kernel. */
@@ -442,9 +471,20 @@ static const Stmt *widen_block(WidePass *p, const Stmt *s)
         simplifier_pop(p->lw->simplifier);
         return stmt_for(p->lw->arena, s->loop.name, s->loop.kind, s->loop.min, s->loop.extent, body);
     }
-    if (s->kind == STMT_IF && s->branch.no)
-        return stmt_if(p->lw->arena, s->branch.condition, widen(p, s->branch.yes, s->branch.no), s->branch.no);
+    if (s->kind == STMT_IF && s->branch.no) {
+        const Stmt *yes = widen(p, s->branch.yes, s->branch.no);
+        return stmt_if(p->lw->arena, s->branch.condition, yes, widen_border(p, s->branch.no));
+    }
     return widen(p, s, NULL);
+}
+
+/* Notes what a call needs of an input along its rows. */
+static void note_need(WidePass *p, const Stmt *s)
+{
+    bool bounded = false;
+    expr_visit(p->lw->exprs, s->need.min, find_extreme, &bounded);
+    if (!bounded && s->need.dim == s->need.buffer->dense)
+        map_set(&p->beyond, s->need.buffer, s->need.buffer);
 }
 
 static const Stmt *find_kernels(void *user, const Stmt *s)
@@ -452,9 +492,11 @@ static const Stmt *find_kernels(void *user, const Stmt *s)
     WidePass     *p     = user;
     const int     names = p->host_count;
     const StmtMap m     = { p->lw->arena, find_kernels, NULL, p };
+    if (s->kind == STMT_NEED)
+        note_need(p, s);
     if (s->kind != STMT_KERNEL) {
         p->name_count = p->host_count;
-        if (s->kind == STMT_LET)
+        if (s->kind == STMT_LET && !expr_reads_any(p->lw->exprs, s->let.value))
             push_let(p, s);
         p->host_count = p->name_count;
         s             = stmt_map(&m, s);
@@ -471,79 +513,6 @@ const Stmt *lower_wide(Lower *lw, const Stmt *s)
 {
     WidePass *p = ARENA_NEW(lw->arena, WidePass);
     p->lw       = lw;
+    map_init(&p->beyond, lw->arena);
     return s ? find_kernels(p, s) : NULL;
-}
-
-/* ---- Multiples -------------------------------------------------------------------------------------- */
-
-/* Is it a multiple of n by its form? */
-static bool is_multiple(const Expr *e, int64_t n)
-{
-    int64_t value;
-    if (expr_is_int(e, &value))
-        return value % n == 0;
-    if (e->op == EX_ADD || e->op == EX_SUB || e->op == EX_MIN || e->op == EX_MAX)
-        return is_multiple(e->args[0], n) && is_multiple(e->args[1], n);
-    return e->op == EX_MUL && (is_multiple(e->args[0], n) || is_multiple(e->args[1], n));
-}
-
-/* e / n of such an expression. */
-static const Expr *quotient(Lower *lw, const Expr *e, int64_t n)
-{
-    int64_t value;
-    if (expr_is_int(e, &value))
-        return x_int(lw, value / n);
-    if (e->op != EX_MUL)
-        return x_op(lw, (ExprOp)e->op, quotient(lw, e->args[0], n), quotient(lw, e->args[1], n));
-    const int by = is_multiple(e->args[1], n) ? 1 : 0;
-    return x_op(lw, EX_MUL, e->args[!by], quotient(lw, e->args[by], n));
-}
-
-/* The most elements of which an i32 is a multiple, as wide accesses have them. */
-static int64_t multiple_of(const Expr *e)
-{
-    int64_t n = e->type == KN_I32 && e->op != EX_INT ? MOST_BYTES : 1;
-    while (n > 1 && !is_multiple(e, n))
-        n /= 2;
-    return n;
-}
-
-static const Expr *as_multiple_node(void *user, const Expr *e)
-{
-    Lower        *lw = user;
-    const int64_t n  = e->op == EX_MIN || e->op == EX_MAX ? multiple_of(e) : 1;
-    return n == 1 ? e : x_op(lw, EX_MUL, quotient(lw, e, n), x_int(lw, n));
-}
-
-static const Expr *as_multiple(void *user, const Expr *e)
-{
-    Lower *lw = user;
-    return expr_rewrite(lw->exprs, e, as_multiple_node, lw);
-}
-
-static const Stmt *multiples(void *user, const Stmt *s)
-{
-    Lower        *lw = user;
-    const StmtMap m  = { lw->arena, multiples, as_multiple, lw };
-    const int64_t n  = s->kind == STMT_LET ? multiple_of(s->let.value) : 1;
-    if (n == 1)
-        return stmt_map(&m, s);
-    const char *name  = intern(lw->cx, arena_printf(lw->arena, "%s@%d", s->let.name, (int)n));
-    const Expr *whole = x_op(lw, EX_MUL, x_var(lw, name), x_int(lw, n));
-    const Stmt *body  = stmt_substitute(lw->exprs, lw->arena, s->let.body, 1, &s->let.name, &whole);
-    return stmt_let(lw->arena, name, quotient(lw, s->let.value, n), multiples(lw, body));
-}
-
-static const Stmt *find_multiples(void *user, const Stmt *s)
-{
-    Lower        *lw = user;
-    const StmtMap m  = { lw->arena, s->kind == STMT_KERNEL ? multiples : find_multiples, NULL, lw };
-    return stmt_map(&m, s);
-}
-
-/* Coordinates that are multiples of a few elements, such as where the tile of a block begins, as products with that
- * number: by the factors in its index a backend knows how an access is aligned. */
-const Stmt *lower_multiples(Lower *lw, const Stmt *s)
-{
-    return s ? find_multiples(lw, s) : NULL;
 }

@@ -4,7 +4,8 @@
  * Takes   the arrays of a region. C's parameters and pointers may point into one another where the source does not say
  *         `restrict`; dependences were computed as if they did not.
  * Gives   a condition on their addresses under which they do not: what the region accesses of one ends before what it
- *         accesses of the other begins, along the outermost dimension. */
+ *         accesses of the other begins, along the outermost dimension. Where a subscript depends on data and nothing
+ *         says how large the array is, that is not known: the condition is false. */
 #include "poly/emit/writer.h"
 
 #include <isl/aff.h>
@@ -12,11 +13,10 @@
 /* What is accessed of an array: of its outermost subscript, the first and the last. */
 typedef struct Extent {
     const CSymbol *array;
-    const char    *first, *last;
+    const char    *first, *last; /* NULL: not known */
 } Extent;
 
-/* All elements of the array that the region accesses. */
-static isl_set *accessed(const Scop *scop, const CSymbol *array)
+isl_set *accessed(const Scop *scop, const CSymbol *array)
 {
     isl_set *all = NULL;
     for (size_t i = 0; i < scop->statements.count; i++)
@@ -31,7 +31,7 @@ static isl_set *accessed(const Scop *scop, const CSymbol *array)
     return all;
 }
 
-static const char *end_text(Writer *w, isl_pw_aff *end)
+const char *end_text(Writer *w, isl_pw_aff *end)
 {
     isl_ast_build *build = isl_ast_build_from_context(isl_set_copy(w->tiled->scop->context));
     isl_ast_expr  *e     = isl_ast_build_expr_from_pw_aff(build, isl_pw_aff_coalesce(end));
@@ -42,11 +42,17 @@ static const char *end_text(Writer *w, isl_pw_aff *end)
     return text;
 }
 
+static bool is_bounded(isl_set *all)
+{
+    return isl_set_dim_has_lower_bound(all, isl_dim_set, 0) == isl_bool_true &&
+           isl_set_dim_has_upper_bound(all, isl_dim_set, 0) == isl_bool_true;
+}
+
 static Extent extent_of(Writer *w, const CSymbol *array)
 {
     isl_set *all = accessed(w->tiled->scop, array);
     Extent   e   = { .array = array };
-    if (all && array->rank) {
+    if (is_bounded(all)) {
         e.first = end_text(w, isl_set_dim_min(isl_set_copy(all), 0));
         e.last  = end_text(w, isl_set_dim_max(isl_set_copy(all), 0));
     }
@@ -65,9 +71,11 @@ const char *disjoint_condition(Writer *w)
     VEC(Extent) arrays = { 0 };
     for (size_t i = 0; i < r->symbols.count; i++)
         if (r->symbols.at[i]->kind == CSYMBOL_ARRAY && !r->symbols.at[i]->local) {
-            const Extent e = extent_of(w, r->symbols.at[i]);
-            if (e.first)
-                vec_push(w->arena, &arrays, e);
+            isl_set   *all  = accessed(w->tiled->scop, r->symbols.at[i]);
+            const bool used = all && r->symbols.at[i]->rank;
+            isl_set_free(all);
+            if (used)
+                vec_push(w->arena, &arrays, extent_of(w, r->symbols.at[i]));
         }
     Text t;
     text_init(&t, w->arena);
@@ -76,6 +84,8 @@ const char *disjoint_condition(Writer *w)
             const Extent *a = &arrays.at[k], *b = &arrays.at[i];
             if ((a->array->restricted && b->array->restricted) || (!a->array->written && !b->array->written))
                 continue;
+            if (!a->first || !b->first)
+                return "0";
             text_add(&t, t.count ? " && (" : "(");
             add_address(&t, a, true);
             text_add(&t, " <= ");

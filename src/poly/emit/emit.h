@@ -14,4 +14,10 @@
 /* What stands in the region's place, with its indent, ended by a line feed. NULL: isl has given up (its quota). */
 const char *emit_c(const Tiled *tiled);
 
+/* The same for a program that is marked for a device: a call of the function `name`, whose text with its kernels is
+ * added to `cuda`. *unfit: why there is none, or NULL. */
+const char *emit_cuda(const Tiled *tiled, const char *name, Text *cuda, const char **unfit);
+/* What the CUDA file begins with. */
+void emit_cuda_begin(Text *cuda, const char *source);
+
 #endif

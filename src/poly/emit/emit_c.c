@@ -7,6 +7,8 @@
  *         compiler sees a counted loop. They are computed in long.
  * From    Grosser, Verdoolaege, Cohen 2015: loops from schedule trees, by isl. */
 #include "poly/emit/writer.h"
+#include "poly/emit/cuda.h"
+#include "poly/source/parser.h"
 #include "poly/source/source.h"
 
 #include <string.h>
@@ -15,12 +17,12 @@ enum { INDENT = 2, MOST_BOUND = 24 /* a bound with a longer text gets a name */ 
 
 /* ---- Lines ---- */
 
-static void begin_line(Writer *w)
+void begin_line(Writer *w)
 {
-    text_printf(w->out, "%s%*s", w->tiled->scop->region->indent, INDENT * w->indent, "");
+    text_printf(w->out, "%s%*s", w->prefix, INDENT * w->indent, "");
 }
 
-static void line(Writer *w, const char *text)
+void line(Writer *w, const char *text)
 {
     begin_line(w);
     text_printf(w->out, "%s\n", text);
@@ -29,7 +31,7 @@ static void line(Writer *w, const char *text)
 /* ---- Statements ---- */
 
 /* An iterator is what it is in the new loops; an access to scratch has the scratch's subscripts. */
-static bool print_leaf(void *user, Text *out, const CExpr *e, bool subscript)
+bool print_leaf(void *user, Text *out, const CExpr *e, bool subscript)
 {
     Writer               *w = user;
     const Instance       *n = w->instance;
@@ -39,7 +41,11 @@ static bool print_leaf(void *user, Text *out, const CExpr *e, bool subscript)
             if (s->source->iterators[k] == e->symbol) {
                 const char *text  = ast_string(w, n->iterators[k], subscript ? 11 : 12);
                 const bool  plain = subscript || strspn(text, "0123456789") == strlen(text);
-                text_printf(out, plain ? "%s" : "(%s)%s", plain ? text : e->symbol->spelling, text);
+                text_printf(out, plain ? "%s" : "(%s)%s",
+                            plain       ? text
+                            : w->device ? c_type_name(e->symbol->type)
+                                        : e->symbol->spelling,
+                            text);
                 return true;
             }
         w->failed = true;
@@ -49,15 +55,23 @@ static bool print_leaf(void *user, Text *out, const CExpr *e, bool subscript)
         const TiledAccess *a = &s->accesses.at[i];
         if (a->access->expr != e || !a->scratch)
             continue;
+        const ExprHooks hooks = { w, print_leaf, false };
         text_add(out, a->scratch->name);
-        for (int d = 0; d < a->scratch->rank; d++)
-            text_printf(out, "[%s]", ast_string(w, n->scratch[i][d], 0));
+        for (int d = 0; d < a->scratch->rank; d++) {
+            text_add(out, "[");
+            w->failed |= !n->scratch[i][d] && w->device; /* there, elements of other arrays have another form */
+            if (n->scratch[i][d])
+                text_add(out, ast_string(w, n->scratch[i][d], 0));
+            else
+                print_expr(out, e->args[d], &hooks);
+            text_add(out, "]");
+        }
         return true;
     }
     return false;
 }
 
-static void copy_statement(Writer *w, const Instance *n)
+void copy_statement(Writer *w, const Instance *n)
 {
     const TiledStatement *s = n->statement;
     Text                  own, array;
@@ -84,7 +98,7 @@ static void user_node(Writer *w, isl_ast_node *node)
         copy_statement(w, w->instance);
         return;
     }
-    const ExprHooks hooks  = { w, print_leaf };
+    const ExprHooks hooks  = { w, print_leaf, false };
     const CStmt    *assign = w->instance->statement->source->assign;
     begin_line(w);
     print_expr(w->out, assign->target, &hooks);
@@ -94,8 +108,6 @@ static void user_node(Writer *w, isl_ast_node *node)
 }
 
 /* ---- Loops ---- */
-
-static void write_node(Writer *w, isl_ast_node *node);
 
 /* The source's iterator that the loop variable is, in all statements below that have one; NULL: none. */
 typedef struct Naming {
@@ -131,72 +143,110 @@ static bool name_taken(const Writer *w, const char *name)
     return false;
 }
 
-static const char *bound(Writer *w, isl_ast_expr *e, const char *variable, const char *what)
+const char *bound(Writer *w, isl_ast_expr *e, const char *variable, const char *what)
 {
     const char *text = ast_string(w, e, 9);
     if (strlen(text) <= MOST_BOUND && !strchr(text, '('))
         return text;
     const char *name = arena_printf(w->arena, "%s_%s", variable, what);
-    line(w, arena_printf(w->arena, "const long %s = %s;", name, ast_string(w, e, 0)));
+    line(w, arena_printf(w->arena, "const %s %s = %s;", w->integer, name, ast_string(w, e, 0)));
     return name;
 }
 
 /* The loop's name in the text: the source's iterator that its variable is, or isl's name. */
-static const char *loop_name(Writer *w, const char *variable, isl_ast_node *body)
+const char *loop_name(Writer *w, const char *variable, isl_ast_node *body)
 {
     Naming naming = { .variable = variable };
     isl_ast_node_foreach_descendant_top_down(body, note_name, &naming);
     return naming.name && !naming.differs && !name_taken(w, naming.name) ? naming.name : variable;
 }
 
-/* The clause for the variables that each thread or lane has for itself. */
-static const char *privates(const Writer *w)
+/* The statements below a node that access a private variable. */
+typedef struct PrivateUse {
+    const CSymbol *variable;
+    int            count, writes;
+} PrivateUse;
+
+static isl_bool note_private(isl_ast_node *node, void *user)
+{
+    PrivateUse *use = user;
+    if (isl_ast_node_get_type(node) != isl_ast_node_user)
+        return isl_bool_true;
+    const Instance *n = instance_of(node);
+    for (size_t i = 0; n && n->statement->source && i < n->statement->accesses.count; i++) {
+        const Access *a = n->statement->accesses.at[i].access;
+        use->count += a->array == use->variable;
+        use->writes += a->array == use->variable && a->write;
+    }
+    return isl_bool_false;
+}
+
+static PrivateUse private_use(const CSymbol *variable, isl_ast_node *below)
+{
+    PrivateUse use = { .variable = variable };
+    if (below)
+        isl_ast_node_foreach_descendant_top_down(below, note_private, &use);
+    return use;
+}
+
+/* The clause for the variables that each thread or lane has for itself: those that the loop writes. One that it only
+ * reads was set outside. NULL: one that it writes is also accessed beside it, in the loop around it; the iterations
+ * then cannot have it for themselves. */
+static const char *privates(const Writer *w, isl_ast_node *body)
 {
     const Scop *s = w->tiled->scop;
     Text        clause;
-    if (!s->privates.count)
-        return "";
     text_init(&clause, w->arena);
-    for (size_t i = 0; i < s->privates.count; i++)
-        text_printf(&clause, "%s%s", i ? ", " : " private(", s->privates.at[i]->name);
-    text_add(&clause, ")");
+    for (size_t i = 0; i < s->privates.count; i++) {
+        const CSymbol   *v    = s->privates.at[i];
+        const PrivateUse here = private_use(v, body), around = private_use(v, w->around);
+        if (here.writes && around.count > here.count)
+            return NULL;
+        if (here.writes)
+            text_printf(&clause, "%s%s", clause.count ? ", " : " private(", v->name);
+    }
+    text_add(&clause, clause.count ? ")" : "");
     return text_string(&clause);
 }
 
-static void counted_loop(Writer *w, isl_ast_node *node, const char *name)
+/* Gives whether its iterations run in threads. */
+static bool counted_loop(Writer *w, isl_ast_node *node, isl_ast_node *body, const char *name)
 {
     isl_ast_expr *first = isl_ast_node_for_get_init(node), *inc = isl_ast_node_for_get_inc(node);
     isl_ast_expr *cond = isl_ast_node_for_get_cond(node), *last = isl_ast_expr_op_get_arg(cond, 1);
     const bool    less = isl_ast_expr_op_get_type(cond) == isl_ast_expr_op_lt;
     const char   *from = bound(w, first, name, "first"), *to = bound(w, last, name, less ? "end" : "last");
-    const char   *step = ast_string(w, inc, 0);
-    const char   *next = strcmp(step, "1") ? arena_printf(w->arena, " += %s", step) : "++";
-    if (loop_is(node, MARK_PARALLEL) && !w->in_parallel)
-        text_printf(w->out, "#pragma omp parallel for%s\n", privates(w));
-    else if (loop_is(node, MARK_VECTOR))
-        text_printf(w->out, "#pragma omp simd%s\n", privates(w));
+    const char   *step    = ast_string(w, inc, 0);
+    const char   *next    = strcmp(step, "1") ? arena_printf(w->arena, " += %s", step) : "++";
+    const char   *own     = privates(w, body);
+    const bool    threads = own && loop_is(node, MARK_PARALLEL);
+    if (threads && !w->in_parallel)
+        text_printf(w->out, "#pragma omp parallel for%s\n", own);
+    else if (own && loop_is(node, MARK_VECTOR))
+        text_printf(w->out, "#pragma omp simd%s\n", own);
     line(w, arena_printf(w->arena, "for (long %s = %s; %s %s %s; %s%s) {", name, from, name, less ? "<" : "<=", to,
                          name, next));
     isl_ast_expr_free(first);
     isl_ast_expr_free(inc);
     isl_ast_expr_free(cond);
     isl_ast_expr_free(last);
+    return threads;
 }
 
-static void open_block(Writer *w, const char *header)
+void open_block(Writer *w, const char *header)
 {
     line(w, header);
     w->indent++;
 }
 
-static void close_block(Writer *w)
+void close_block(Writer *w)
 {
     w->indent--;
     line(w, "}");
 }
 
 /* The body of a loop whose variable has that name. */
-static void loop_body(Writer *w, const char *variable, const char *name, isl_ast_node *body)
+void loop_body(Writer *w, const char *variable, const char *name, isl_ast_node *body)
 {
     const ShownName shown = { variable, name };
     vec_push(w->arena, &w->names, shown);
@@ -220,13 +270,15 @@ static void for_node(Writer *w, isl_ast_node *node)
         isl_ast_expr_free(value);
         loop_body(w, variable, name, body);
     } else {
-        const bool outer = w->in_parallel;
-        counted_loop(w, node, name);
-        w->in_parallel |= loop_is(node, MARK_PARALLEL);
+        const bool    outer  = w->in_parallel;
+        isl_ast_node *around = w->around;
+        w->in_parallel |= counted_loop(w, node, body, name);
+        w->around = body;
         w->indent++;
         loop_body(w, variable, name, body);
         close_block(w);
         w->in_parallel = outer;
+        w->around      = around;
     }
     if (!alone)
         close_block(w);
@@ -235,7 +287,7 @@ static void for_node(Writer *w, isl_ast_node *node)
     isl_ast_expr_free(iterator);
 }
 
-static void if_node(Writer *w, isl_ast_node *node)
+void if_node(Writer *w, isl_ast_node *node)
 {
     isl_ast_expr *cond = isl_ast_node_if_get_cond(node);
     isl_ast_node *yes  = isl_ast_node_if_get_then_node(node);
@@ -274,16 +326,21 @@ static isl_bool note_scratch(isl_ast_node *node, void *user)
     return isl_bool_false;
 }
 
+bool scratch_used(isl_ast_node *tile, const Scratch *s)
+{
+    ScratchUse use = { s, false };
+    isl_ast_node_foreach_descendant_top_down(tile, note_scratch, &use);
+    return use.used;
+}
+
 /* Scratch of one tile: arrays of its own, aligned for vectors. Where its order allows it, isl runs what only the first
  * tiles have in loops of its own; the scratch would be gone by then. It is told not to (group_coscheduled), and a
  * second place for the same scratch fails. */
 static void declare_scratch(Writer *w, isl_ast_node *tile)
 {
     for (size_t i = 0; i < w->tiled->scratch.count; i++) {
-        const Scratch *s   = w->tiled->scratch.at[i];
-        ScratchUse     use = { s, false };
-        isl_ast_node_foreach_descendant_top_down(tile, note_scratch, &use);
-        if (!use.used)
+        const Scratch *s = w->tiled->scratch.at[i];
+        if (!scratch_used(tile, s))
             continue;
         for (size_t k = 0; k < w->declared.count; k++)
             w->failed |= w->declared.at[k] == s;
@@ -322,8 +379,10 @@ static void block_node(Writer *w, isl_ast_node *node)
     isl_ast_node_list_free(list);
 }
 
-static void write_node(Writer *w, isl_ast_node *node)
+void write_node(Writer *w, isl_ast_node *node)
 {
+    if (w->device && device_node(w, node))
+        return;
     switch (isl_ast_node_get_type(node)) {
     case isl_ast_node_for: for_node(w, node); return;
     case isl_ast_node_if: if_node(w, node); return;
@@ -364,7 +423,7 @@ static void declare_locals(Writer *w)
 }
 
 /* Is the array itself accessed by the tiled program? */
-static bool is_accessed(const Tiled *t, const CSymbol *array)
+bool is_accessed(const Tiled *t, const CSymbol *array)
 {
     for (size_t i = 0; i < t->statements.count; i++) {
         const TiledStatement *s = &t->statements.at[i];
@@ -389,7 +448,7 @@ static void void_arrays(Writer *w)
 }
 
 /* Parameters as bounds have them: long, so that no sum of theirs overflows. */
-static void widen_parameters(Writer *w)
+void widen_parameters(Writer *w)
 {
     const Scop *scop = w->tiled->scop;
     for (size_t i = 0; i < scop->parameters.count; i++) {
@@ -402,12 +461,13 @@ static void widen_parameters(Writer *w)
         const ShownName shown = { s->name, s->type == KN_I64 ? s->name : name };
         vec_push(w->arena, &w->names, shown);
         if (s->type != KN_I64)
-            line(w, arena_printf(w->arena, "const long %s = %s;", name, s->name));
+            line(w,
+                 arena_printf(w->arena, "const long %s = %s;", name, w->device ? device_name(w->arena, s) : s->name));
     }
 }
 
 /* Macros of the block, between its first lines; each is defined once in a file. */
-static void define_macros(Writer *w, Text *out)
+void define_macros(Writer *w, Text *out)
 {
     const struct {
         bool        used;
@@ -432,22 +492,34 @@ static void write_given(Writer *w)
     line(w, "}");
 }
 
-const char *emit_c(const Tiled *tiled)
+isl_ast_node *make_loops(Writer *w)
 {
-    Arena         *arena = tiled->scop->arena;
-    Text           body, out;
-    Writer         w     = { .tiled = tiled, .arena = arena, .out = &body, .indent = 1 };
+    const Tiled   *tiled = w->tiled;
     isl_ast_build *build = isl_ast_build_from_context(isl_set_copy(tiled->scop->context));
-    text_init(&body, arena);
-    text_init(&out, arena);
-    build = isl_ast_build_set_at_each_domain(build, note_instance, &w);
-    build = isl_ast_build_set_before_each_mark(build, mark_begins, &w);
-    build = isl_ast_build_set_after_each_mark(build, mark_ends, &w);
-    build = isl_ast_build_set_after_each_for(build, loop_ends, &w);
+    build                = isl_ast_build_set_at_each_domain(build, note_instance, w);
+    build                = isl_ast_build_set_before_each_mark(build, mark_begins, w);
+    build                = isl_ast_build_set_after_each_mark(build, mark_ends, w);
+    build                = isl_ast_build_set_after_each_for(build, loop_ends, w);
     isl_options_set_ast_build_group_coscheduled(tiled->scop->isl, tiled->scratch.count > 0);
-    isl_schedule *schedule = number_marks(&w, isl_schedule_copy(tiled->schedule));
+    isl_schedule *schedule = number_marks(w, isl_schedule_copy(tiled->schedule));
     isl_ast_node *root     = isl_ast_build_node_from_schedule(build, schedule);
     isl_ast_build_free(build);
+    return root;
+}
+
+const char *emit_c(const Tiled *tiled)
+{
+    Arena        *arena = tiled->scop->arena;
+    Text          body, out;
+    Writer        w    = { .tiled   = tiled,
+                           .arena   = arena,
+                           .out     = &body,
+                           .indent  = 1,
+                           .integer = "long",
+                           .prefix  = tiled->scop->region->indent };
+    isl_ast_node *root = make_loops(&w);
+    text_init(&body, arena);
+    text_init(&out, arena);
     if (root && !w.failed) {
         declare_locals(&w);
         widen_parameters(&w);

@@ -32,15 +32,21 @@ static isl_ast_expr **ast_exprs(Writer *w, isl_ast_build *build, isl_pw_multi_af
     return exprs;
 }
 
-/* Instance -> subscripts of scratch: element - offset(tile), counted modulo the fold where there is one. */
-static isl_pw_multi_aff *scratch_subscripts(const TiledStatement *s, const Scratch *scratch, isl_pw_multi_aff *element)
+/* Instance -> tile coordinates. */
+static isl_multi_aff *tile_of(const Scratch *scratch, isl_pw_multi_aff *of_instance)
 {
     const int      tile_dims = (int)isl_multi_aff_dim(scratch->offset, isl_dim_in);
-    isl_space     *space     = isl_space_domain(isl_map_get_space(s->executes));
+    isl_space     *space     = isl_space_domain(isl_pw_multi_aff_get_space(of_instance));
     isl_multi_aff *tile      = isl_multi_aff_identity_on_domain_space(space);
     const int      dims      = (int)isl_multi_aff_dim(tile, isl_dim_out);
     tile                     = isl_multi_aff_reset_tuple_id(tile, isl_dim_out);
-    tile = isl_multi_aff_drop_dims(tile, isl_dim_out, (unsigned)tile_dims, (unsigned)(dims - tile_dims));
+    return isl_multi_aff_drop_dims(tile, isl_dim_out, (unsigned)tile_dims, (unsigned)(dims - tile_dims));
+}
+
+/* Instance -> subscripts of scratch: element - offset(tile), counted modulo the fold where there is one. */
+static isl_pw_multi_aff *scratch_subscripts(const Scratch *scratch, isl_pw_multi_aff *element)
+{
+    isl_multi_aff    *tile  = tile_of(scratch, element);
     isl_multi_aff    *first = isl_multi_aff_pullback_multi_aff(isl_multi_aff_copy(scratch->offset), tile);
     isl_pw_multi_aff *at    = isl_pw_multi_aff_sub(element, isl_pw_multi_aff_from_multi_aff(first));
     for (int d = 0; d < scratch->rank; d++)
@@ -50,6 +56,39 @@ static isl_pw_multi_aff *scratch_subscripts(const TiledStatement *s, const Scrat
             at    = isl_pw_multi_aff_set_pw_aff(at, (unsigned)d, along);
         }
     return at;
+}
+
+/* Subscripts of scratch where some of the array's own depend on data: those are NULL, and printed as the source has
+ * them. Their part of the scratch begins at 0, or there is no text. */
+static isl_ast_expr **known_subscripts(Writer *w, isl_ast_build *build, const TiledAccess *a,
+                                       isl_pw_multi_aff *executes, isl_pw_multi_aff *instance)
+{
+    const Scratch *s     = a->scratch;
+    isl_ast_expr **exprs = ARENA_ARRAY(w->arena, isl_ast_expr *, (size_t)s->rank + 1);
+    for (int d = 0; d < s->rank; d++) {
+        isl_map *along = isl_map_copy(a->access->relation);
+        along          = isl_map_project_out(along, isl_dim_out, (unsigned)d + 1, (unsigned)(s->rank - d - 1));
+        along          = isl_map_project_out(along, isl_dim_out, 0, (unsigned)d);
+        isl_aff *first = isl_multi_aff_get_aff(s->offset, d);
+        if (isl_map_is_single_valued(along) == isl_bool_true) {
+            isl_pw_multi_aff *at = isl_pw_multi_aff_from_map(along);
+            at                   = isl_pw_multi_aff_pullback_pw_multi_aff(at, isl_pw_multi_aff_copy(executes));
+            isl_multi_aff *from  = isl_multi_aff_from_aff(first);
+            from                 = isl_multi_aff_pullback_multi_aff(from, tile_of(s, at));
+            at                   = isl_pw_multi_aff_sub(at, isl_pw_multi_aff_from_multi_aff(from));
+            at                   = isl_pw_multi_aff_pullback_pw_multi_aff(at, isl_pw_multi_aff_copy(instance));
+            int            count;
+            isl_ast_expr **one = ast_exprs(w, build, isl_pw_multi_aff_coalesce(at), &count);
+            exprs[d]           = one[0];
+            w->failed |= s->fold[d] != 0;
+        } else {
+            w->failed |= isl_aff_plain_is_zero(first) != isl_bool_true || s->fold[d];
+            exprs[d] = NULL;
+            isl_map_free(along);
+            isl_aff_free(first);
+        }
+    }
+    return exprs;
 }
 
 isl_ast_node *note_instance(isl_ast_node *node, isl_ast_build *build, void *user)
@@ -78,11 +117,15 @@ isl_ast_node *note_instance(isl_ast_node *node, isl_ast_build *build, void *user
         n->scratch[i]          = NULL;
         if (!scratch)
             continue;
+        if (s->source && isl_map_is_single_valued(s->accesses.at[i].access->relation) != isl_bool_true) {
+            n->scratch[i] = known_subscripts(w, build, &s->accesses.at[i], executes, instance);
+            continue;
+        }
         isl_pw_multi_aff *element = isl_pw_multi_aff_copy(executes);
         if (s->source)
             element = isl_pw_multi_aff_pullback_pw_multi_aff(
                 isl_pw_multi_aff_from_map(isl_map_copy(s->accesses.at[i].access->relation)), element);
-        isl_pw_multi_aff *at = isl_pw_multi_aff_pullback_pw_multi_aff(scratch_subscripts(s, scratch, element),
+        isl_pw_multi_aff *at = isl_pw_multi_aff_pullback_pw_multi_aff(scratch_subscripts(scratch, element),
                                                                       isl_pw_multi_aff_copy(instance));
         int               rank;
         n->scratch[i] = ast_exprs(w, build, isl_pw_multi_aff_coalesce(at), &rank);

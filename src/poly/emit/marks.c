@@ -6,9 +6,10 @@
  * Holds   isl drops a loop that has one iteration, and forgets that it was there. Its mark goes with it: one that said
  *         that iterations are independent says nothing about the loops inside. So a mark knows the depth of its loop in
  *         the schedule, and a loop's depth is the number in isl's name for it, c0, c1… */
-#include "poly/emit/writer.h"
+#include "poly/emit/cuda.h"
 
 #include <isl/schedule_node.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,7 +64,8 @@ isl_ast_node *loop_ends(isl_ast_node *loop, isl_ast_build *build, void *writer)
             text_printf(&names, " %s", w->marks.at[i].name);
     isl_id_free(variable);
     isl_ast_expr_free(iterator);
-    return isl_ast_node_set_annotation(loop, isl_id_alloc(isl_ast_build_get_ctx(build), text_string(&names), NULL));
+    LoopNote *note = w->device ? note_loop(w, build, text_string(&names)) : NULL;
+    return isl_ast_node_set_annotation(loop, isl_id_alloc(isl_ast_build_get_ctx(build), text_string(&names), note));
 }
 
 bool loop_is(isl_ast_node *loop, const char *mark)
@@ -72,4 +74,19 @@ bool loop_is(isl_ast_node *loop, const char *mark)
     const bool is = id && strstr(isl_id_get_name(id), mark);
     isl_id_free(id);
     return is;
+}
+
+bool read_mark(const char *marks, const char *name, int *inside, int *count)
+{
+    const char *at = marks ? strstr(marks, name) : NULL;
+    return at && sscanf(at + strlen(name), ".%d.%d", inside, count) == 2;
+}
+
+const char *marks_of(const Writer *w, isl_ast_node *node, const LoopNote **range)
+{
+    isl_id     *id    = isl_ast_node_get_annotation(node);
+    const char *marks = id ? arena_strdup(w->arena, isl_id_get_name(id)) : "";
+    *range            = id ? isl_id_get_user(id) : NULL;
+    isl_id_free(id);
+    return marks;
 }

@@ -13,7 +13,7 @@ typedef struct Instance {
     const TiledStatement *statement;
     int                   count, access_count;
     isl_ast_expr        **iterators; /* of the source's statement; of a copy: the element's coordinates */
-    isl_ast_expr       ***scratch;   /* by access: subscripts of scratch, or NULL */
+    isl_ast_expr ***scratch; /* by access: subscripts of scratch, or NULL; one that is NULL is as the source has it */
 } Instance;
 
 /* A name of isl's loops and the name for it in the text. */
@@ -37,12 +37,44 @@ typedef struct Writer {
     bool            in_parallel;
     bool            alone; /* what is written next is all that its block has: its names need no block of their own */
     bool            uses_min, uses_max, uses_floor;
+    isl_ast_node   *around;   /* the body of the loop around, or NULL */
     const Instance *instance; /* that is being written */
     VEC(Instance *) instances;
-    VEC(ShownName) names; /* parameters, then the loops around */
-    VEC(LoopMark) marks;  /* while isl makes the loops: the marks around, the innermost last */
+    VEC(ShownName) names;   /* parameters, then the loops around */
+    VEC(LoopMark) marks;    /* while isl makes the loops: the marks around, the innermost last */
+    const char    *prefix;  /* of each line */
+    const char    *integer; /* the type of bounds */
+    struct Device *device;  /* of text for a device: cuda.h */
     VEC(const Scratch *) declared;
 } Writer;
+
+/* ---- emit_c.c: what texts for other targets share ---- */
+/* isl's loops, with each statement's instances and each loop's marks noted. NULL: isl has given up. */
+isl_ast_node *make_loops(Writer *w);
+void          write_node(Writer *w, isl_ast_node *node);
+void          begin_line(Writer *w);
+void          line(Writer *w, const char *text);
+void          open_block(Writer *w, const char *header);
+void          close_block(Writer *w);
+/* A leaf of a statement's expression (ExprHooks); a statement that copies. */
+bool print_leaf(void *writer, Text *out, const CExpr *e, bool subscript);
+void copy_statement(Writer *w, const Instance *n);
+/* The loop's name in the text: the source's iterator that its variable is, or isl's name. */
+const char *loop_name(Writer *w, const char *variable, isl_ast_node *body);
+/* A loop's end: its text, or a name for it that is declared here. */
+const char *bound(Writer *w, isl_ast_expr *e, const char *variable, const char *what);
+void        loop_body(Writer *w, const char *variable, const char *name, isl_ast_node *body);
+void        if_node(Writer *w, isl_ast_node *node);
+/* Does a statement of the tile have something in that scratch? */
+bool scratch_used(isl_ast_node *tile, const Scratch *s);
+/* Is the array itself accessed by the tiled program? */
+bool is_accessed(const Tiled *t, const CSymbol *array);
+void widen_parameters(Writer *w);
+void define_macros(Writer *w, Text *out);
+
+/* ---- cuda_kernel.c ---- */
+/* Writes what a device needs otherwise; false: nothing, write it as for a processor. */
+bool device_node(Writer *w, isl_ast_node *node);
 
 /* ---- instances.c ---- */
 isl_ast_node   *note_instance(isl_ast_node *node, isl_ast_build *build, void *writer); /* isl calls it for each */
@@ -62,6 +94,10 @@ bool loop_is(isl_ast_node *loop, const char *mark);
 /* ---- alias.c ---- */
 /* What must hold so that no two arrays overlap of which one is written; NULL: the source says so. */
 const char *disjoint_condition(Writer *w);
+/* All elements of the array that the region accesses. */
+isl_set *accessed(const Scop *scop, const CSymbol *array);
+/* A value over the parameters as text. Takes it. */
+const char *end_text(Writer *w, isl_pw_aff *end);
 
 /* ---- ast_text.c ---- */
 /* isl's expression as C; `around`: how tightly the operator around it binds, 0 for none. */

@@ -13,6 +13,8 @@ void affine_refuse(const Affine *a, const char *what)
 {
     kn_context *cx = a->scop->arena->cx;
     Text        text;
+    if (scop_isl_error(a->scop)) /* then the expression is not to blame: scop_new says why */
+        return;
     text_init(&text, a->scop->arena);
     region_print_expr(&text, a->failed);
     diag_error(cx, region_loc(a->scop->region, a->failed->place), a->remedy, "%s is not affine: `%s`: %s", what,

@@ -29,7 +29,8 @@ static Affine at_domain(Builder *b, isl_set *domain)
 
 static void *refuse_at(Builder *b, CPlace place, const char *remedy, const char *message)
 {
-    diag_error(b->s->arena->cx, region_loc(b->s->region, place), remedy, "%s", message);
+    if (!scop_isl_error(b->s))
+        diag_error(b->s->arena->cx, region_loc(b->s->region, place), remedy, "%s", message);
     b->failed = true;
     return NULL;
 }
@@ -236,22 +237,30 @@ static void parameters(Builder *b)
     b->ranges = isl_set_intersect(b->ranges, isl_set_copy(s->context));
 }
 
-Scop *scop_new(Arena *arena, isl_ctx *isl, const Region *region)
+Scop *scop_new(Arena *arena, isl_ctx *isl, Watch *watch, const Region *region)
 {
-    Scop *s   = ARENA_NEW(arena, Scop);
-    *s        = (Scop){ .arena = arena, .isl = isl, .region = region };
+    Scop *s = ARENA_NEW(arena, Scop);
+    *s      = (Scop){
+             .arena = arena, .isl = isl, .quota = isl_ctx_get_max_operations(isl), .watch = watch, .region = region
+    };
     Builder b = { .s = s };
+    scop_budget(s, 200);
     parameters(&b);
     isl_space *none = isl_set_get_space(s->context);
     isl_set   *zero = isl_set_universe(isl_space_set_from_params(none));
     s->schedule     = walk(&b, region->body, zero);
     isl_set_free(b.ranges);
+    if (scop_isl_error(s)) {
+        scop_isl_failed(s);
+        b.failed = true;
+    }
     if (!b.failed && !s->schedule && s->statements.count == 0) {
         diag_error(arena->cx, region_loc(region, region->body->place), NULL,
                    "no assignment of the region is ever executed");
         b.failed = true;
     }
     if (!b.failed) {
+        scop_budget(s, 200);
         scop_collect(s);
         scop_privatize(s);
         if (scop_depend(s))

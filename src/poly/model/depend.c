@@ -2,16 +2,16 @@
 /* Dependences, and the making and freeing of a Scop.
  *
  * Takes   accesses and the order of the text.
- * Gives   flow (the last write before each read), anti and output dependences (each write, from the reads since the
- *         write before it and from that write), what is read and never written before, the last writes.
- * Holds   an order of the instances that keeps these three keeps the value of every read and every last write.
- * From    Feautrier's dataflow analysis, as isl has it. */
+ * Gives   flow (the last write before each read), reuse of memory (anti and output dependences: to each write, from the
+ *         reads since the write before it and from that write), what is read and never written before, the last writes.
+ * Holds   an order of the instances that keeps both keeps the value of every read and every last write.
+ * From    Feautrier's dataflow analysis, as isl has it. The array of a stage in a pipeline needs none: it is written
+ *         once, before all reads or behind them, so two relations composed give its dependences. */
 #include "poly/model/depend.h"
 #include "poly/model/model.h"
 #include "base/context.h"
 
 #include <isl/flow.h>
-#include <isl/options.h>
 
 void scop_collect(Scop *s)
 {
@@ -33,6 +33,77 @@ void scop_collect(Scop *s)
     }
 }
 
+/* ---- Arrays that are written once ---- */
+
+static bool shares_loop(const Statement *a, const Statement *b)
+{
+    return a->depth && b->depth && a->iterators[0] == b->iterators[0];
+}
+
+static const Access *write_of(const Statement *st)
+{
+    return &st->accesses.at[st->accesses.count - 1];
+}
+
+/* The statement that writes the array, if it is the only one, writes each element once at most, and shares no loop with
+ * a statement that reads it: then the text has every write before or behind every read. NULL: not so. */
+static const Statement *only_writer(const Scop *s, const CSymbol *array)
+{
+    const Statement *writer = NULL;
+    for (size_t i = 0; i < s->statements.count; i++)
+        if (write_of(&s->statements.at[i])->array == array) {
+            if (writer)
+                return NULL;
+            writer = &s->statements.at[i];
+        }
+    for (size_t i = 0; writer && i < s->statements.count; i++)
+        for (size_t k = 0; k + 1 < s->statements.at[i].accesses.count; k++)
+            if (s->statements.at[i].accesses.at[k].array == array &&
+                (writer == &s->statements.at[i] || shares_loop(writer, &s->statements.at[i])))
+                return NULL;
+    return writer && isl_map_is_injective(write_of(writer)->relation) == isl_bool_true ? writer : NULL;
+}
+
+/* For each statement: is the array that it writes written once, in that sense? */
+static bool *written_once(const Scop *s)
+{
+    bool *once = ARENA_ARRAY(s->arena, bool, s->statements.count + 1);
+    for (size_t i = 0; i < s->statements.count; i++)
+        once[i] = only_writer(s, write_of(&s->statements.at[i])->array) != NULL;
+    return once;
+}
+
+/* The number of the statement that writes the array once, or -1. */
+static int once_by(const Scop *s, const bool *once, const CSymbol *array)
+{
+    for (size_t i = 0; i < s->statements.count; i++)
+        if (once[i] && write_of(&s->statements.at[i])->array == array)
+            return (int)i;
+    return -1;
+}
+
+/* ---- Dependences ---- */
+
+/* Accesses of arrays that are written several times, or in loops around a read. */
+typedef struct Others {
+    isl_union_map *reads, *writes;
+} Others;
+
+static Others others_of(const Scop *s, const bool *once)
+{
+    isl_space *params = isl_set_get_space(s->context);
+    Others     o      = { isl_union_map_empty(isl_space_copy(params)), isl_union_map_empty(isl_space_copy(params)) };
+    isl_space_free(params);
+    for (size_t i = 0; i < s->statements.count; i++)
+        for (size_t k = 0; k < s->statements.at[i].accesses.count; k++) {
+            const Access   *x  = &s->statements.at[i].accesses.at[k];
+            isl_union_map **to = x->write ? &o.writes : &o.reads;
+            if (once_by(s, once, x->array) < 0)
+                *to = isl_union_map_add_map(*to, isl_map_copy(x->relation));
+        }
+    return o;
+}
+
 /* The last sources before each sink: of `must` exactly; those of `may` since then too. Neither is taken. */
 static isl_union_flow *last_before(const Scop *s, isl_union_map *sink, isl_union_map *must, isl_union_map *may)
 {
@@ -44,48 +115,67 @@ static isl_union_flow *last_before(const Scop *s, isl_union_map *sink, isl_union
     return isl_union_access_info_compute_flow(info);
 }
 
-bool scop_depend(Scop *s)
+/* By isl's analysis; *overwritten: the writes that a later one replaces. */
+static void depend_others(Scop *s, const Others *o, isl_union_set **overwritten)
 {
-    isl_union_flow *flow = last_before(s, s->reads, s->writes, NULL);
-    s->flow              = isl_union_map_coalesce(isl_union_flow_get_may_dependence(flow));
+    if (isl_union_map_is_empty(o->writes) == isl_bool_true) {
+        s->flow      = isl_union_map_copy(o->writes);
+        s->reuse     = isl_union_map_copy(o->writes);
+        s->live_in   = isl_union_map_copy(o->reads);
+        *overwritten = isl_union_map_domain(isl_union_map_copy(o->writes));
+        return;
+    }
+    isl_union_flow *flow = last_before(s, o->reads, o->writes, NULL);
+    s->flow              = isl_union_flow_get_may_dependence(flow);
     s->live_in           = isl_union_flow_get_may_no_source(flow);
     isl_union_flow_free(flow);
-    flow      = last_before(s, s->writes, s->writes, NULL);
-    s->output = isl_union_map_coalesce(isl_union_flow_get_must_dependence(flow));
+    flow                   = last_before(s, o->writes, o->writes, o->reads);
+    s->reuse               = isl_union_flow_get_may_dependence(flow);
+    isl_union_map *element = isl_union_map_range_factor_range(isl_union_flow_get_full_may_dependence(flow));
+    *overwritten           = isl_union_map_domain(isl_union_map_intersect(element, isl_union_map_copy(o->writes)));
     isl_union_flow_free(flow);
-    flow    = last_before(s, s->writes, s->writes, s->reads);
-    s->anti = isl_union_flow_get_may_dependence(flow);
-    s->anti = isl_union_map_coalesce(isl_union_map_subtract(s->anti, isl_union_map_copy(s->output)));
-    isl_union_flow_free(flow);
+}
 
-    isl_union_set *overwritten = isl_union_map_domain(isl_union_map_copy(s->output));
-    s->live_out                = isl_union_map_subtract_domain(isl_union_map_copy(s->writes), overwritten);
-    for (size_t i = 0; i < s->statements.count; i++) {
-        Statement    *st    = &s->statements.at[i];
-        const Access *write = &st->accesses.at[st->accesses.count - 1];
-        if (scop_dies(write->array))
-            s->live_out = isl_union_map_subtract_domain(s->live_out, isl_union_set_from_set(isl_set_copy(st->domain)));
+/* A read of an array that is written once, by statement w: behind it the element's write is the source, before it the
+ * read is one. */
+static void depend_once(Scop *s, const Statement *w, const Access *read, bool behind)
+{
+    isl_map *writes = isl_map_copy(write_of(w)->relation), *reads = isl_map_copy(read->relation);
+    if (!behind) {
+        s->live_in = isl_union_map_add_map(s->live_in, isl_map_copy(reads));
+        s->reuse   = isl_union_map_add_map(s->reuse, isl_map_apply_range(reads, isl_map_reverse(writes)));
+        return;
     }
-    return s->flow && s->anti && s->output && s->live_in && s->live_out;
+    isl_map *before = isl_map_subtract_range(isl_map_copy(reads), isl_map_range(isl_map_copy(writes)));
+    s->live_in      = isl_union_map_add_map(s->live_in, before);
+    s->flow         = isl_union_map_add_map(s->flow, isl_map_apply_range(writes, isl_map_reverse(reads)));
 }
 
-isl_ctx *scop_isl(uint64_t quota)
+bool scop_depend(Scop *s)
 {
-    isl_ctx *isl = isl_ctx_alloc();
-    isl_options_set_on_error(isl, ISL_ON_ERROR_CONTINUE);
-    isl_ctx_set_max_operations(isl, quota);
-    return isl;
-}
-
-void scop_isl_failed(const Scop *s)
-{
-    kn_context *cx = s->arena->cx;
-    if (isl_ctx_last_error(s->isl) == isl_error_quota)
-        diag_error_as(cx, ERROR_LIMIT, (Loc){ 0 }, "divide the region, or give --shape none",
-                      "line %d: the analysis takes more operations than its quota", s->region->body->place.line);
-    else
-        diag_error_as(cx, ERROR_INTERNAL, (Loc){ 0 }, NULL, "isl failed: %s",
-                      isl_ctx_last_error_msg(s->isl) ? isl_ctx_last_error_msg(s->isl) : "no message");
+    const bool    *once = written_once(s);
+    const Others   o    = others_of(s, once);
+    isl_union_set *overwritten;
+    depend_others(s, &o, &overwritten);
+    for (size_t i = 0; i < s->statements.count; i++)
+        for (size_t k = 0; k < s->statements.at[i].accesses.count; k++) {
+            const Access *x = &s->statements.at[i].accesses.at[k];
+            const int     w = x->write ? -1 : once_by(s, once, x->array);
+            if (w >= 0)
+                depend_once(s, &s->statements.at[w], x, (size_t)w < i);
+        }
+    s->flow     = isl_union_map_coalesce(s->flow);
+    s->reuse    = isl_union_map_coalesce(s->reuse);
+    s->live_out = isl_union_map_empty(isl_set_get_space(s->context));
+    for (size_t i = 0; i < s->statements.count; i++) {
+        const Access *write = write_of(&s->statements.at[i]);
+        if (!scop_dies(write->array))
+            s->live_out = isl_union_map_add_map(s->live_out, isl_map_copy(write->relation));
+    }
+    s->live_out = isl_union_map_subtract_domain(s->live_out, overwritten);
+    isl_union_map_free(o.reads);
+    isl_union_map_free(o.writes);
+    return s->flow && s->reuse && s->live_in && s->live_out;
 }
 
 Statement *scop_statement(const Scop *s, const char *name)
@@ -111,8 +201,7 @@ void scop_free(Scop *s)
     isl_union_map_free(s->writes);
     isl_schedule_free(s->schedule);
     isl_union_map_free(s->flow);
-    isl_union_map_free(s->anti);
-    isl_union_map_free(s->output);
+    isl_union_map_free(s->reuse);
     isl_union_map_free(s->live_in);
     isl_union_map_free(s->live_out);
     isl_union_map_free(s->private_flow);

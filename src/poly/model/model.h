@@ -11,12 +11,21 @@
 #include "poly/scop.h"
 
 /* Takes an isl context with a quota of operations that continues on errors. NULL after a diagnostic. */
-Scop *scop_new(Arena *arena, isl_ctx *isl, const Region *region);
+Scop *scop_new(Arena *arena, isl_ctx *isl, Watch *watch, const Region *region);
 void  scop_free(Scop *s);
 
 /* Such a context: every operation past the quota fails. */
 isl_ctx *scop_isl(uint64_t quota);
-/* The diagnostic after something of isl's came out NULL: past the quota, or a mistake of ours. */
+/* Begins a step of the work: from here to the next one isl has a budget of operations, `shares` in a hundred of what a
+ * region of that size should need for one step. So the time of all steps is bounded. */
+void scop_budget(const Scop *s, unsigned shares);
+/* Is the budget of this step used up? */
+bool scop_spent(const Scop *s);
+/* isl takes an optimum that is unbounded for an error: after asking for one this forgets it. */
+void scop_isl_unbounded(const Scop *s);
+/* Has something of isl's come out NULL? */
+bool scop_isl_error(const Scop *s);
+/* The diagnostic after that: past the quota, out of memory, or a mistake of ours. */
 void scop_isl_failed(const Scop *s);
 
 /* Are its values dead behind the region? */

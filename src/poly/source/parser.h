@@ -227,6 +227,8 @@ void check_uses(Parser *p);
 
 /* pure.c: judges the tokens [from, to) of the function whose body is walked */
 bool is_pure(const CEntry *entry);
+/* Is it a function of the standard library that depends on its arguments alone? */
+bool is_standard(const CEntry *entry);
 void judge_begin(Parser *p, CEntry *entry);
 void judge(Parser *p, size_t from, size_t to);
 void judge_end(Parser *p);

@@ -16,11 +16,11 @@ static const char *const pure_functions[] = {
     "scalbn", "sin",  "sinh",  "sqrt",  "tan",    "tanh",      "tgamma",    "trunc",
 };
 
-bool is_pure(const CEntry *entry)
+bool is_standard(const CEntry *entry)
 {
     size_t n = strlen(entry->name);
-    if (entry->pure || entry->defined)
-        return entry->pure;
+    if (entry->defined)
+        return false;
     for (int suffix = 0; suffix < 2; suffix++, n--) {
         for (size_t i = 0; i < sizeof pure_functions / sizeof *pure_functions; i++)
             if (strlen(pure_functions[i]) == n && !strncmp(pure_functions[i], entry->name, n))
@@ -29,6 +29,11 @@ bool is_pure(const CEntry *entry)
             break;
     }
     return false;
+}
+
+bool is_pure(const CEntry *entry)
+{
+    return entry->pure || is_standard(entry);
 }
 
 void judge_begin(Parser *p, CEntry *entry)

@@ -181,6 +181,7 @@ CNamed *function_symbol(Parser *p, CEntry *entry, size_t at)
     kn_type *arguments       = ARENA_ARRAY(p->arena, kn_type, (size_t)type->count);
     s->symbol.argument_count = type->count;
     s->symbol.arguments      = arguments;
+    s->symbol.standard       = is_standard(entry);
     for (int i = 0; i < type->count; i++) {
         const CType *argument = type->parameters[i]->type;
         if (argument->kind != CTYPE_NUMBER)

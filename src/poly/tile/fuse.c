@@ -14,8 +14,6 @@
 
 #include <isl/fixed_box.h>
 
-enum { MOST_REDUNDANT = 160 }; /* percent; a guess, not measured */
-
 /* The one group that reads the stage; -1: none, -2: several. */
 static int only_consumer(const Stages *p, size_t stage)
 {
@@ -151,13 +149,15 @@ isl_map *stages_need(const Stages *p, const Stage *s, int g, isl_map *core)
     return boxed(s, core ? isl_map_union(need, isl_map_copy(core)) : need);
 }
 
-static bool join(Stages *p, size_t stage, int g)
+bool stages_join(Stages *p, size_t stage, int most, int *percent)
 {
-    Stage   *s = &p->at.at[stage];
-    int      percent;
+    Stage *s = &p->at.at[stage];
+    int    g = s->dims ? only_consumer(p, stage) : -2;
+    if (g < 0 || !p->groups.at[g].tiled || makes_cycle(p, stage, g))
+        return false;
     isl_map *need = boxed(s, needed(p, s, g));
-    isl_map *core = need ? share(&p->groups.at[g], s, need, &percent) : NULL;
-    if (core && (percent <= MOST_REDUNDANT || p->tiled->options.fuse_all)) {
+    isl_map *core = need ? share(&p->groups.at[g], s, need, percent) : NULL;
+    if (core && *percent <= most) {
         s->live = is_live(p, s);
         if (s->live)
             need = boxed(s, isl_map_union(need, isl_map_copy(core)));
@@ -173,30 +173,20 @@ static bool join(Stages *p, size_t stage, int g)
     return false;
 }
 
-bool stages_fuse(Stages *p)
+void stages_begin(Stages *p, size_t stage)
 {
-    Arena *arena = p->tiled->scop->arena;
-    bool   any   = false;
-    for (size_t i = p->at.count; i-- > 0;) {
-        Stage *s    = &p->at.at[i];
-        int    into = s->dims ? only_consumer(p, i) : -2;
-        if (into >= 0 && p->groups.at[into].tiled && !makes_cycle(p, i, into) && join(p, i, into)) {
-            any = true;
-            continue;
+    Stage *s = &p->at.at[stage];
+    Group  g = { .root = (int)stage };
+    s->group = (int)p->groups.count;
+    s->live  = true; /* what other groups read lives on too */
+    g.tiled  = s->dims > 0 && size_overlapped(p, s, &g);
+    if (g.tiled) {
+        for (int k = 0; k < g.tile_dims; k++) {
+            s->axis[k]   = g.axis[k];
+            s->stride[k] = g.size[k];
         }
-        Group g  = { .root = (int)i };
-        s->group = (int)p->groups.count;
-        s->live  = true; /* what other groups read lives on too */
-        g.tiled  = s->dims > 0 && size_overlapped(p, s, &g);
-        if (g.tiled) {
-            for (int k = 0; k < g.tile_dims; k++) {
-                s->axis[k]   = g.axis[k];
-                s->stride[k] = g.size[k];
-            }
-            s->core = stages_tile_of(&g, s);
-            s->need = isl_map_copy(s->core);
-        }
-        vec_push(arena, &p->groups, g);
+        s->core = stages_tile_of(&g, s);
+        s->need = isl_map_copy(s->core);
     }
-    return any;
+    vec_push(p->tiled->scop->arena, &p->groups, g);
 }

@@ -7,6 +7,7 @@
  *         relaxation; a negative cycle says that no shifts will do.
  * From    Bondhugula et al. 2008 (tiling hyperplanes), 2017 (concurrent start). */
 #include "poly/tile/hyper.h"
+#include "poly/model/model.h"
 #include "poly/tile/order.h"
 
 #include <isl/ilp.h>
@@ -152,14 +153,15 @@ static bool least_growth(const Axes *x, const Hyper *h, size_t from, size_t to, 
         isl_map_free(map);
         return true;
     }
-    map              = isl_map_apply_domain(map, isl_map_from_aff(plane(x, h, from)));
-    map              = isl_map_apply_range(map, isl_map_from_aff(plane(x, h, to)));
-    isl_set *growth  = isl_map_deltas(map);
-    isl_val *least   = isl_set_dim_min_val(growth, 0);
-    bool     bounded = isl_val_is_int(least) == isl_bool_true;
-    *out             = bounded ? isl_val_get_num_si(least) : 0;
-    *any    = isl_val_is_infty(least) != isl_bool_true && isl_val_is_nan(least) != isl_bool_true; /* of nothing */
-    bounded = bounded || !*any;
+    map             = isl_map_apply_domain(map, isl_map_from_aff(plane(x, h, from)));
+    map             = isl_map_apply_range(map, isl_map_from_aff(plane(x, h, to)));
+    isl_set *growth = isl_map_deltas(map);
+    isl_val *least  = isl_set_dim_min_val(growth, 0);
+    scop_isl_unbounded(x->scop);
+    bool bounded = isl_val_is_int(least) == isl_bool_true;
+    *out         = bounded ? isl_val_get_num_si(least) : 0;
+    *any         = isl_val_is_infty(least) != isl_bool_true && isl_val_is_nan(least) != isl_bool_true; /* of nothing */
+    bounded      = bounded || !*any;
     isl_val_free(least);
     return bounded;
 }

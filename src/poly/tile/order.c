@@ -10,8 +10,7 @@
 
 isl_union_map *order_dependences(const Scop *s)
 {
-    isl_union_map *all = isl_union_map_union(isl_union_map_copy(s->flow), isl_union_map_copy(s->anti));
-    return isl_union_map_coalesce(isl_union_map_union(all, isl_union_map_copy(s->output)));
+    return isl_union_map_coalesce(isl_union_map_union(isl_union_map_copy(s->flow), isl_union_map_copy(s->reuse)));
 }
 
 isl_union_map *order_remaining(isl_schedule_node *node, isl_union_map *dependences)
@@ -23,18 +22,30 @@ isl_union_map *order_remaining(isl_schedule_node *node, isl_union_map *dependenc
     return isl_union_map_eq_at_multi_union_pw_aff(inside, prefix);
 }
 
-bool order_parallel(isl_schedule_node *band, isl_union_map *dependences)
+bool order_carries_none(isl_schedule_node *band, isl_union_map *left)
 {
-    isl_union_map          *left    = order_remaining(band, dependences);
     isl_multi_union_pw_aff *partial = isl_schedule_node_band_get_partial_schedule(band);
     isl_multi_union_pw_aff *first =
         isl_multi_union_pw_aff_from_union_pw_aff(isl_multi_union_pw_aff_get_union_pw_aff(partial, 0));
     isl_multi_union_pw_aff_free(partial);
     isl_union_map *same    = isl_union_map_eq_at_multi_union_pw_aff(isl_union_map_copy(left), first);
     isl_bool       carried = isl_union_map_is_subset(left, same);
-    isl_union_map_free(left);
     isl_union_map_free(same);
     return carried == isl_bool_true;
+}
+
+bool order_parallel(isl_schedule_node *band, isl_union_map *dependences)
+{
+    isl_union_map *left = order_remaining(band, dependences);
+    const bool     none = order_carries_none(band, left);
+    isl_union_map_free(left);
+    return none;
+}
+
+bool order_is_loop_mark(const char *mark)
+{
+    return !strcmp(mark, MARK_PARALLEL) || !strcmp(mark, MARK_VECTOR) ||
+           !strncmp(mark, MARK_BLOCK, strlen(MARK_BLOCK)) || !strncmp(mark, MARK_THREAD, strlen(MARK_THREAD));
 }
 
 static isl_bool not_a_band(isl_schedule_node *node, void *user)
@@ -59,10 +70,26 @@ static isl_schedule_node *mark(isl_schedule_node *node, const char *name)
     return isl_schedule_node_child(isl_schedule_node_insert_mark(node, isl_id_alloc(isl, name, NULL)), 0);
 }
 
-isl_schedule_node *order_mark(isl_schedule_node *node, isl_union_map *dependences, bool threads)
+isl_union_map *order_left_below(isl_schedule_node *node, int child, isl_union_map *left)
+{
+    enum isl_schedule_node_type type = isl_schedule_node_get_type(node);
+    left                             = isl_union_map_copy(left);
+    if (type == isl_schedule_node_band)
+        return isl_union_map_eq_at_multi_union_pw_aff(left, isl_schedule_node_band_get_partial_schedule(node));
+    if (type != isl_schedule_node_sequence && type != isl_schedule_node_set)
+        return left;
+    isl_schedule_node *filter = isl_schedule_node_get_child(node, child);
+    isl_union_set     *inside = isl_schedule_node_filter_get_filter(filter);
+    isl_schedule_node_free(filter);
+    left = isl_union_map_intersect_domain(left, isl_union_set_copy(inside));
+    return isl_union_map_intersect_range(left, inside);
+}
+
+/* The same with the dependences that are left at the node. */
+static isl_schedule_node *mark_left(isl_schedule_node *node, isl_union_map *left, bool threads)
 {
     int up = 0; /* marks above the node */
-    if (isl_schedule_node_get_type(node) == isl_schedule_node_band && order_parallel(node, dependences)) {
+    if (isl_schedule_node_get_type(node) == isl_schedule_node_band && order_carries_none(node, left)) {
         if (!threads) {
             node    = mark(node, MARK_PARALLEL);
             threads = true;
@@ -73,9 +100,21 @@ isl_schedule_node *order_mark(isl_schedule_node *node, isl_union_map *dependence
             up++;
         }
     }
-    for (int i = 0; i < isl_schedule_node_n_children(node); i++)
-        node = isl_schedule_node_parent(order_mark(isl_schedule_node_child(node, i), dependences, threads));
+    for (int i = 0; i < isl_schedule_node_n_children(node); i++) {
+        isl_union_map *below = order_left_below(node, i, left);
+        node                 = isl_schedule_node_parent(mark_left(isl_schedule_node_child(node, i), below, threads));
+        isl_union_map_free(below);
+    }
     return isl_schedule_node_ancestor(node, up);
+}
+
+isl_schedule_node *order_mark(isl_schedule_node *node, isl_union_map *dependences, bool threads)
+{
+    bool           root = isl_schedule_node_get_type(node) == isl_schedule_node_domain; /* it has no prefix */
+    isl_union_map *left = root ? isl_union_map_copy(dependences) : order_remaining(node, dependences);
+    node                = mark_left(node, left, threads);
+    isl_union_map_free(left);
+    return node;
 }
 
 void order_identity_of(Tiled *t, const Statement *st)

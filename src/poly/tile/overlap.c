@@ -56,7 +56,8 @@ static isl_schedule *stages_of(const Made *m)
         isl_union_map *one = isl_union_map_from_map(isl_map_copy(m->run.at[i].executes));
         executes           = executes ? isl_union_map_union(executes, one) : one;
     }
-    isl_union_set *domain = isl_union_map_range(isl_union_map_copy(executes));
+    /* only which statements: their instances in some tile are those whose preimage is taken below */
+    isl_union_set *domain = isl_union_set_universe(isl_union_map_range(isl_union_map_copy(executes)));
     isl_schedule  *text   = isl_schedule_intersect_domain(isl_schedule_copy(m->t->scop->schedule), domain);
     return isl_schedule_pullback_union_pw_multi_aff(text, isl_union_pw_multi_aff_from_union_map(executes));
 }
@@ -213,11 +214,6 @@ void overlap_reset(Tiled *t)
 
 bool shape_overlapped(Tiled *t)
 {
-    if (shape_trapezoid(t))
-        return true;
-    if (t->reason)
-        return false;
-    overlap_reset(t);
     Stages p;
     bool   ok    = stages_init(&p, t) && stages_fuse(&p);
     int   *order = ARENA_ARRAY(t->scop->arena, int, p.groups.count + 1);

@@ -84,12 +84,13 @@ static const char *walk_mark(isl_schedule_node *node, isl_union_map *left)
 {
     isl_id     *id   = isl_schedule_node_mark_get_id(node);
     const char *name = isl_id_get_name(id);
-    bool        loop = strcmp(name, MARK_PARALLEL) == 0 || strcmp(name, MARK_VECTOR) == 0;
+    bool        loop = order_is_loop_mark(name);
     isl_id_free(id);
     isl_schedule_node *band = isl_schedule_node_get_child(node, 0);
     while (loop && isl_schedule_node_get_type(band) == isl_schedule_node_mark)
         band = isl_schedule_node_child(band, 0);
-    bool wrong = loop && (isl_schedule_node_get_type(band) != isl_schedule_node_band || !order_parallel(band, left));
+    bool wrong =
+        loop && (isl_schedule_node_get_type(band) != isl_schedule_node_band || !order_carries_none(band, left));
     isl_schedule_node_free(band);
     if (wrong) {
         isl_union_map_free(left);
@@ -114,6 +115,14 @@ static const char *walk(isl_schedule_node *node, isl_union_map *left)
     }
     default: isl_union_map_free(left); return "a node of the schedule is unknown to the proof";
     }
+}
+
+bool prove_forward(isl_schedule *schedule, isl_union_map *pairs)
+{
+    isl_schedule_node *root  = isl_schedule_get_root(schedule);
+    const char        *wrong = walk(root, pairs);
+    isl_schedule_node_free(root);
+    return !wrong;
 }
 
 static const char *prove_order(const Tiled *t)

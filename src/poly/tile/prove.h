@@ -11,5 +11,8 @@ const char *tile_prove(const Tiled *t);
 const char *tile_prove_flow(const Tiled *t);
 /* What is wrong with the use of private variables, or NULL (prove_private.c). */
 const char *tile_prove_private(const Tiled *t);
+/* Do all pairs of instances go forward in the schedule, and none from one iteration of a loop marked as independent to
+ * another? Takes the pairs. */
+bool prove_forward(isl_schedule *schedule, isl_union_map *pairs);
 
 #endif

@@ -9,6 +9,7 @@
  *         (3) independence: no iteration of a loop marked parallel or vector touches memory that another one writes. */
 #include "poly/tile/prove.h"
 #include "poly/model/model.h"
+#include "poly/tile/order.h"
 
 #include <isl/flow.h>
 #include <isl/schedule_node.h>
@@ -22,6 +23,7 @@ typedef struct Memory {
     isl_union_map *back;           /* [X -> place] -> [S -> element], of reads */
     isl_union_set *copies;
     isl_union_set *own;           /* places of one tile: scratch and private variables */
+    isl_union_set *scratch;       /* those of scratch */
     isl_union_map *shared_writes; /* those of `writes` that are not to scratch */
 } Memory;
 
@@ -68,6 +70,7 @@ static void memory_of(Memory *m, const Tiled *t)
     isl_space *space = isl_set_get_space(t->scop->context);
     m->copies        = isl_union_set_empty(isl_space_copy(space));
     m->own           = isl_union_set_copy(m->copies);
+    m->scratch       = isl_union_set_copy(m->copies);
     m->reads         = isl_union_map_empty(isl_space_copy(space));
     m->writes        = isl_union_map_copy(m->reads);
     m->executes      = isl_union_map_copy(m->reads);
@@ -94,13 +97,17 @@ static void memory_of(Memory *m, const Tiled *t)
             if (a->access->write && !own)
                 add(&m->shared_writes, isl_map_copy(e));
             if (!a->access->write) {
-                isl_space *array = isl_space_range(isl_map_get_space(e));
+                isl_space *of = isl_space_range(isl_map_get_space(e));
                 add(&m->back,
-                    isl_map_product(isl_map_copy(x->executes), element_of(own, tiles, array, a->access->array->name)));
+                    isl_map_product(isl_map_copy(x->executes), element_of(own, tiles, of, a->access->array->name)));
             }
             isl_map *place = place_of(own, tiles, e);
+            isl_set *array = isl_set_universe(isl_space_range(isl_map_get_space(place)));
             if (own)
-                m->own = isl_union_set_add_set(m->own, isl_set_universe(isl_space_range(isl_map_get_space(place))));
+                m->own = isl_union_set_add_set(m->own, isl_set_copy(array));
+            if (a->scratch)
+                m->scratch = isl_union_set_add_set(m->scratch, isl_set_copy(array));
+            isl_set_free(array);
             add(a->access->write ? &m->writes : &m->reads, place);
         }
     }
@@ -114,21 +121,98 @@ static void memory_free(Memory *m)
     isl_union_map_free(m->back);
     isl_union_set_free(m->copies);
     isl_union_set_free(m->own);
+    isl_union_set_free(m->scratch);
     isl_union_map_free(m->shared_writes);
 }
 
-/* The last sources: { source -> [sink -> place] }; *none: { sink -> place } that have none. */
-static isl_union_map *sources(isl_schedule *order, isl_union_map *reads, isl_union_map *writes, isl_union_map **none)
+/* Writes and reads of places that are written once at most, and of all others. */
+typedef struct Split {
+    isl_union_map *writes, *once, *often;
+} Split;
+
+/* Is it the only statement that writes there, and does each of its instances write another place? */
+static isl_stat split_write(isl_map *write, void *user)
 {
-    isl_union_access_info *info = isl_union_access_info_from_sink(isl_union_map_copy(reads));
-    info                        = isl_union_access_info_set_must_source(info, isl_union_map_copy(writes));
+    Split          *p       = user;
+    isl_union_set  *array   = isl_union_set_from_set(isl_set_universe(isl_space_range(isl_map_get_space(write))));
+    isl_union_map  *writers = isl_union_map_intersect_range(isl_union_map_copy(p->writes), array);
+    bool            alone   = isl_union_map_n_map(writers) == 1 && isl_map_is_injective(write) == isl_bool_true;
+    isl_union_map **to      = alone ? &p->once : &p->often;
+    isl_union_map_free(writers);
+    *to = isl_union_map_add_map(*to, write);
+    return isl_stat_ok;
+}
+
+static Split split(isl_union_map *writes)
+{
+    isl_union_map *none = isl_union_map_empty(isl_union_map_get_space(writes));
+    Split          p    = { writes, isl_union_map_copy(none), none };
+    isl_union_map_foreach_map(writes, split_write, &p);
+    return p;
+}
+
+/* The arrays that are accessed, with all their elements. Takes the map. */
+static isl_union_set *arrays_of(isl_union_map *accesses)
+{
+    return isl_union_set_universe(isl_union_map_range(accesses));
+}
+
+/* The last sources by isl's analysis. Takes reads and writes. */
+static isl_union_map *sources_often(isl_schedule *order, isl_union_map *reads, isl_union_map *writes,
+                                    isl_union_map **none)
+{
+    if (isl_union_map_is_empty(writes) == isl_bool_true) {
+        *none = reads;
+        return writes;
+    }
+    isl_union_access_info *info = isl_union_access_info_from_sink(reads);
+    info                        = isl_union_access_info_set_must_source(info, writes);
     info                        = isl_union_access_info_set_schedule(info, isl_schedule_copy(order));
     isl_union_flow *flow        = isl_union_access_info_compute_flow(info);
     isl_union_map  *full        = isl_union_flow_get_full_must_dependence(flow);
-    if (none)
-        *none = isl_union_flow_get_must_no_source(flow);
+    *none                       = isl_union_flow_get_must_no_source(flow);
     isl_union_flow_free(flow);
     return full;
+}
+
+/* The last sources: { source -> [sink -> place] }; *none: { sink -> place } that have none. What writes a place once,
+ * and before each read, is the source of these reads: no analysis is needed. */
+static isl_union_map *sources(isl_schedule *order, isl_union_map *reads, isl_union_map *writes, isl_union_map **none)
+{
+    Split          p    = split(writes);
+    isl_union_set *once = arrays_of(isl_union_map_copy(p.once));
+    isl_union_map *read = isl_union_map_intersect_range(isl_union_map_copy(reads), isl_union_set_copy(once));
+    isl_union_map *back = isl_union_map_reverse(isl_union_map_copy(p.once)); /* place -> source */
+    isl_union_map *full = NULL;
+    if (prove_forward(order, isl_union_map_apply_range(isl_union_map_copy(p.once),
+                                                       isl_union_map_reverse(isl_union_map_copy(read))))) {
+        isl_union_map *others =
+            isl_union_map_subtract_range(isl_union_map_copy(reads), isl_union_set_copy(once)); /* of other arrays */
+        isl_union_map *place = isl_union_map_range_map(isl_union_map_copy(read)); /* [sink -> place] -> place */
+        full                 = sources_often(order, others, p.often, none);
+        full                 = isl_union_map_union(full, isl_union_map_reverse(isl_union_map_apply_range(place, back)));
+        *none =
+            isl_union_map_union(*none, isl_union_map_subtract_range(isl_union_map_copy(read),
+                                                                    isl_union_map_range(isl_union_map_copy(p.once))));
+    } else {
+        isl_union_map_free(back);
+        isl_union_map_free(p.often);
+        full = sources_often(order, isl_union_map_copy(reads), isl_union_map_copy(writes), none);
+    }
+    isl_union_map_free(p.once);
+    isl_union_map_free(read);
+    isl_union_set_free(once);
+    return full;
+}
+
+/* The writes that a later one replaces. */
+static isl_union_set *overwritten(isl_schedule *order, isl_union_map *writes)
+{
+    Split          p = split(writes);
+    isl_union_map *none, *full = sources_often(order, isl_union_map_copy(p.often), p.often, &none);
+    isl_union_map_free(p.once);
+    isl_union_map_free(none);
+    return isl_union_map_domain(full);
 }
 
 /* Takes both. */
@@ -160,7 +244,8 @@ static isl_union_map *through_copies(const Memory *m, isl_union_map *full, isl_u
 static const char *prove_values(const Memory *m)
 {
     const Scop    *s = m->t->scop;
-    isl_union_map *none_of, *given = sources(s->schedule, s->reads, s->writes, NULL);
+    isl_union_map *none_of, *none_given, *given = sources(s->schedule, s->reads, s->writes, &none_given);
+    isl_union_map_free(none_given);
     isl_union_map *full   = sources(m->t->schedule, m->reads, m->writes, &none_of);
     isl_union_map *sink   = isl_union_map_domain_map(isl_union_map_copy(m->reads)); /* [X -> place] -> X */
     isl_union_map *copied = isl_union_map_apply_range(isl_union_map_copy(full), sink);
@@ -186,9 +271,8 @@ static const char *prove_values(const Memory *m)
     if (!within(blind, isl_union_map_copy(s->live_in)) && !wrong)
         wrong = "a read has no source";
 
-    isl_union_map *over = sources(m->t->schedule, m->shared_writes, m->shared_writes, NULL);
-    isl_union_map *last =
-        isl_union_map_subtract_domain(isl_union_map_copy(m->shared_writes), isl_union_map_domain(over));
+    isl_union_map *last = isl_union_map_subtract_domain(isl_union_map_copy(m->shared_writes),
+                                                        overwritten(m->t->schedule, m->shared_writes));
     for (size_t i = 0; i < s->region->symbols.count; i++) {
         const CSymbol *array = s->region->symbols.at[i];
         if (!scop_dies(array) || scop_private(s, array) ||
@@ -215,40 +299,62 @@ static const char *prove_values(const Memory *m)
     return wrong;
 }
 
-typedef struct Marks {
-    const Memory *m;
-    bool          wrong;
-} Marks;
-
-/* (3), at one mark. */
-static isl_bool prove_mark(isl_schedule_node *node, void *user)
+static bool is_marked(isl_schedule_node *node, bool (*as)(const char *mark))
 {
-    Marks *marks = user;
-    if (isl_schedule_node_get_type(node) != isl_schedule_node_mark)
-        return isl_bool_true;
-    isl_id *id   = isl_schedule_node_mark_get_id(node);
-    bool    loop = strcmp(isl_id_get_name(id), MARK_TILE) != 0;
+    bool    mark = isl_schedule_node_get_type(node) == isl_schedule_node_mark;
+    isl_id *id   = mark ? isl_schedule_node_mark_get_id(node) : NULL;
+    bool    is   = id && as(isl_id_get_name(id));
     isl_id_free(id);
-    if (!loop)
-        return isl_bool_true;
-    isl_schedule_node *band = isl_schedule_node_get_child(node, 0);
-    while (isl_schedule_node_get_type(band) == isl_schedule_node_mark)
-        band = isl_schedule_node_child(band, 0);
-    isl_union_set *domain = isl_schedule_node_get_domain(band);
-    isl_union_map *writes =
-        isl_union_map_intersect_domain(isl_union_map_copy(marks->m->writes), isl_union_set_copy(domain));
-    isl_union_map *all  = isl_union_map_intersect_domain(isl_union_map_copy(marks->m->reads), domain);
-    all                 = isl_union_map_union(all, isl_union_map_copy(writes));
-    isl_union_map *meet = isl_union_map_apply_range(writes, isl_union_map_reverse(all));
-    meet = isl_union_map_eq_at_multi_union_pw_aff(meet, isl_schedule_node_get_prefix_schedule_multi_union_pw_aff(band));
-    isl_multi_union_pw_aff *partial = isl_schedule_node_band_get_partial_schedule(band);
-    isl_union_pw_aff       *first   = isl_multi_union_pw_aff_get_union_pw_aff(partial, 0);
-    isl_multi_union_pw_aff_free(partial);
-    isl_union_map *same = isl_union_map_eq_at_multi_union_pw_aff(isl_union_map_copy(meet),
-                                                                 isl_multi_union_pw_aff_from_union_pw_aff(first));
-    marks->wrong        = !within(meet, same) || marks->wrong;
-    isl_schedule_node_free(band);
-    return isl_bool_true;
+    return is;
+}
+
+static bool is_tile(const char *mark)
+{
+    return !strcmp(mark, MARK_TILE);
+}
+
+/* Do loops that are marked keep conflicts inside of an iteration? A conflict is a pair of accesses of one place, of
+ * which the first writes. Those in scratch begin to count in a tile: it is declared there, and a place of scratch is a
+ * place of one tile. Takes the conflicts that are left at the node. */
+static bool independent(isl_schedule_node *node, isl_union_map *left, isl_union_map *scratch)
+{
+    enum isl_schedule_node_type type = isl_schedule_node_get_type(node);
+    bool                        ok   = true;
+    if (is_marked(node, is_tile)) {
+        left    = isl_union_map_union(left, scratch);
+        scratch = isl_union_map_empty(isl_union_map_get_space(left));
+    } else if (is_marked(node, order_is_loop_mark)) {
+        isl_schedule_node *band = isl_schedule_node_get_child(node, 0);
+        while (isl_schedule_node_get_type(band) == isl_schedule_node_mark)
+            band = isl_schedule_node_child(band, 0);
+        ok = isl_schedule_node_get_type(band) == isl_schedule_node_band && order_carries_none(band, left);
+        isl_schedule_node_free(band);
+    } else if (type == isl_schedule_node_leaf) {
+        ok = isl_union_map_is_empty(scratch) == isl_bool_true; /* no tile declares it */
+    }
+    isl_size n = isl_schedule_node_n_children(node);
+    ok         = ok && n >= 0;
+    for (int i = 0; i < n && ok; i++) {
+        isl_schedule_node *child = isl_schedule_node_get_child(node, i);
+        ok                       = independent(child, order_left_below(node, i, left),
+                         type == isl_schedule_node_band ? isl_union_map_copy(scratch)
+                                                                              : order_left_below(node, i, scratch));
+        isl_schedule_node_free(child);
+    }
+    isl_union_map_free(left);
+    isl_union_map_free(scratch);
+    return ok;
+}
+
+/* (3) */
+static bool prove_independent(const Memory *m, isl_schedule_node *root)
+{
+    isl_union_map *all   = isl_union_map_union(isl_union_map_copy(m->reads), isl_union_map_copy(m->writes));
+    isl_union_map *own   = isl_union_map_intersect_range(isl_union_map_copy(m->writes), isl_union_set_copy(m->scratch));
+    isl_union_map *other = isl_union_map_subtract_range(isl_union_map_copy(m->writes), isl_union_set_copy(m->scratch));
+    isl_union_map *back  = isl_union_map_reverse(all);
+    own                  = isl_union_map_apply_range(own, isl_union_map_copy(back));
+    return independent(root, isl_union_map_apply_range(other, back), own);
 }
 
 const char *tile_prove_flow(const Tiled *t)
@@ -256,11 +362,8 @@ const char *tile_prove_flow(const Tiled *t)
     Memory m;
     memory_of(&m, t);
     const char        *wrong = prove_values(&m);
-    Marks              marks = { .m = &m };
     isl_schedule_node *root  = isl_schedule_get_root(t->schedule);
-    if (!wrong && isl_schedule_node_foreach_descendant_top_down(root, prove_mark, &marks) != isl_stat_ok)
-        wrong = "isl failed";
-    if (!wrong && marks.wrong)
+    if (!wrong && !prove_independent(&m, root))
         wrong = "a loop is marked parallel and its iterations share memory";
     isl_schedule_node_free(root);
     memory_free(&m);

@@ -72,10 +72,11 @@ static bool together_sequence(isl_schedule_node *node, isl_union_map *same, isl_
 static bool together(isl_schedule_node *node, isl_union_map *same, isl_union_map *other)
 {
     enum isl_schedule_node_type type = isl_schedule_node_get_type(node);
-    if (type == isl_schedule_node_leaf || isl_union_map_is_empty(other) == isl_bool_true) {
+    if (type == isl_schedule_node_error || type == isl_schedule_node_leaf ||
+        isl_union_map_is_empty(other) == isl_bool_true) {
         isl_union_map_free(same);
         isl_union_map_free(other);
-        return true;
+        return type != isl_schedule_node_error;
     }
     if (type == isl_schedule_node_band)
         return together_band(node, same, other);

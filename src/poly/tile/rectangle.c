@@ -7,6 +7,7 @@
  * Holds   for stages that all have the root's loops at the same scale; others are refused.
  * From    Zhao and Cohen 2019, 3.2. Figure 14 of that paper lacks the guards that keep a stage to the points that the
  *         tile needs of it; here they follow from the needs. */
+#include "poly/model/model.h"
 #include "poly/tile/overlap.h"
 #include "poly/tile/stages.h"
 
@@ -37,6 +38,7 @@ static bool shift_stage(const Stages *p, int g, Stage *from)
         bool     ok       = true;
         for (int d = 0; d < from->dims; d++) {
             isl_val *least = isl_set_dim_min_val(isl_set_copy(distance), d);
+            scop_isl_unbounded(p->tiled->scop);
             ok             = ok && isl_val_is_int(least) == isl_bool_true;
             int64_t v      = ok ? isl_val_get_num_si(least) + to->shift[d] : 0;
             from->shift[d] = v < from->shift[d] ? v : from->shift[d];

@@ -104,7 +104,7 @@ Scratch *scratch_new(const Made *m, const CSymbol *array, isl_multi_aff *offset)
     int      same  = 1;
     for (size_t i = 0; i < m->t->scratch.count; i++)
         same += m->t->scratch.at[i]->array == array;
-    *s      = (Scratch){ .array = array, .rank = array->rank, .offset = offset };
+    *s      = (Scratch){ .array = array, .tile = m->group, .rank = array->rank, .offset = offset };
     s->name = arena_printf(arena, "%s_tile%s", array->name, same > 1 ? arena_printf(arena, "%d", same) : "");
     s->size = ARENA_ARRAY(arena, int64_t, (size_t)array->rank + 1);
     s->fold = ARENA_ARRAY(arena, int64_t, (size_t)array->rank + 1);
@@ -206,4 +206,12 @@ bool scratch_make(Made *m)
             return false;
     }
     return true;
+}
+
+int64_t scratch_bytes(const Scratch *s)
+{
+    int64_t n = type_bits(s->array->type) / 8;
+    for (int d = 0; d < s->rank; d++)
+        n *= s->fold[d] ? s->fold[d] : s->size[d];
+    return n;
 }

@@ -47,8 +47,14 @@ bool stages_init(Stages *p, Tiled *t);
 void stages_free(Stages *p);
 
 /* Decides the groups. From Zhao and Cohen 2019, 3.7: a stage joins its only consumer, if the points that its tiles
- * compute twice are few. */
+ * compute twice are few; or by cost; or whatever can join (fuse_cost.c). */
 bool stages_fuse(Stages *p);
+/* Begins a group with the stage as its root. */
+void stages_begin(Stages *p, size_t stage);
+/* Puts the stage into the group of its consumers, if there is one group, tiled, and `most` percent of its share is not
+ * exceeded by what a tile computes of it; *percent is that. */
+bool stages_join(Stages *p, size_t stage, int most, int *percent);
+
 /* The groups in an order that no dependence contradicts. */
 void stages_order(const Stages *p, int *groups);
 

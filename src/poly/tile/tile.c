@@ -3,13 +3,11 @@
 #include "poly/tile/tile.h"
 #include "poly/model/model.h"
 #include "poly/source/source.h"
+#include "poly/tile/device.h"
 #include "poly/tile/order.h"
 #include "poly/tile/overlap.h"
 #include "poly/tile/prove.h"
 #include "poly/tile/skew.h"
-
-#include <isl/ast_build.h>
-#include <isl/printer.h>
 
 static const char *const shape_names[] = {
     [SHAPE_AUTO]          = "auto",
@@ -52,6 +50,17 @@ static bool shape_skewed(Tiled *t)
     return t->schedule && tiled > 0;
 }
 
+/* Loops over time, or else stages. */
+static bool shape_either(Tiled *t)
+{
+    if (shape_trapezoid(t))
+        return true;
+    if (t->reason)
+        return false;
+    overlap_reset(t);
+    return shape_overlapped(t);
+}
+
 typedef struct Shape {
     bool (*make)(Tiled *t);
     const char *unfit; /* why not */
@@ -59,76 +68,101 @@ typedef struct Shape {
 
 static const Shape shapes[] = {
     [SHAPE_NONE]          = { shape_none, "isl failed" },
-    [SHAPE_RECTANGLE]     = { shape_overlapped, "no two stages can be fused, or their loops are not alike" },
-    [SHAPE_HYBRID]        = { shape_overlapped, "no two stages of constant size across the tiles can be fused" },
-    [SHAPE_SCALENE]       = { shape_overlapped, "no two stages can be fused" },
+    [SHAPE_RECTANGLE]     = { shape_either, "no two stages can be fused, or their loops are not alike" },
+    [SHAPE_HYBRID]        = { shape_either, "no two stages of constant size across the tiles can be fused" },
+    [SHAPE_SCALENE]       = { shape_either, "no two stages can be fused" },
     [SHAPE_DIAMOND]       = { shape_skewed, "no loop over time has dependences that diamonds can follow" },
     [SHAPE_PARALLELOGRAM] = { shape_skewed, "no loop over time has dependences that parallelograms can follow" },
 };
 
 /* What auto tries, the first that fits. */
-static const TileShape preferred[] = { SHAPE_DIAMOND, SHAPE_PARALLELOGRAM, SHAPE_SCALENE, SHAPE_NONE };
+static const TileShape preferred[]        = { SHAPE_DIAMOND, SHAPE_PARALLELOGRAM, SHAPE_SCALENE, SHAPE_NONE };
+static const TileShape device_preferred[] = { SHAPE_SCALENE, SHAPE_NONE };
 
-/* isl's operations that auto spends on one shape and its proof at most, and on its loops, for each statement and one
- * more: the loops of fdtd-2d, with 4 statements, take between 200000 and 400000. What is harder is left as it is. */
-enum { MOST_SPENT = 4000000, SHARE = 4, LOOPS_EACH = 80000 };
+enum {
+    MOST_SCRATCH = 1 << 20,   /* bytes: half of the least stack that threads have by default */
+    MOST_SHARED  = 227 << 10, /* of shared memory for a block, from sm_90 on */
+    MOST_HALVED  = 6
+};
 
-/* Can isl make loops of it? The loops themselves are made by whoever asked for the program. */
-static bool has_loops(const Tiled *t)
+/* The most scratch that a tile has, in bytes. */
+static int64_t most_scratch(const Tiled *t)
 {
-    isl_ctx_reset_operations(t->scop->isl);
-    isl_ctx_set_max_operations(t->scop->isl, LOOPS_EACH * (t->scop->statements.count + 1));
-    isl_ast_build *build = isl_ast_build_from_context(isl_set_copy(t->scop->context));
-    isl_ast_node  *loops = isl_ast_build_node_from_schedule(build, isl_schedule_copy(t->schedule));
-    isl_ast_build_free(build);
-    isl_ast_node_free(loops);
-    return loops != NULL;
+    int64_t most = 0;
+    for (size_t i = 0; i < t->scratch.count; i++) {
+        int64_t sum = 0;
+        for (size_t k = 0; k < t->scratch.count; k++)
+            if (t->scratch.at[k]->tile == t->scratch.at[i]->tile)
+                sum += scratch_bytes(t->scratch.at[k]);
+        most = sum > most ? sum : most;
+    }
+    return most;
+}
+
+/* Makes tiles whose scratch fits on a stack, or into shared memory: smaller ones where the model chooses. NULL, or why
+ * there are none. */
+static const char *make_within(Tiled *t)
+{
+    const TileOptions options = t->options;
+    for (;;) {
+        if (!shapes[options.shape].make(t))
+            return t->reason ? t->reason : shapes[options.shape].unfit;
+        int64_t bytes = most_scratch(t), most = options.device ? MOST_SHARED : MOST_SCRATCH;
+        if (bytes <= most)
+            return NULL;
+        if (options.size_count || t->options.halved == MOST_HALVED)
+            return arena_printf(t->scop->arena,
+                                "a tile has %lld KiB of scratch, there is %lld for it: give smaller sizes (--tile)",
+                                (long long)(bytes >> 10), (long long)(most >> 10));
+        const int halved = t->options.halved + 1;
+        overlap_reset(t);
+        t->options        = options;
+        t->options.halved = halved;
+    }
 }
 
 /* A proved program of that shape, or NULL and why; *unfit: the shape is not for such a region. */
 static Tiled *attempt(Scop *s, const TileOptions *options, TileShape shape, const char **why, bool *unfit)
 {
-    Tiled *t         = ARENA_NEW(s->arena, Tiled);
-    *t               = (Tiled){ .scop = s, .options = *options };
-    t->options.shape = shape;
-    *why             = shapes[shape].make(t) ? NULL : t->reason ? t->reason : shapes[shape].unfit;
-    *unfit           = *why != NULL;
+    Tiled *t             = ARENA_NEW(s->arena, Tiled);
+    *t                   = (Tiled){ .scop = s, .options = *options };
+    t->options.shape     = shape;
+    t->options.automatic = options->shape == SHAPE_AUTO;
+    *why                 = make_within(t);
+    *unfit               = *why != NULL;
+    if (!*why && options->device && !device_map(t))
+        *why = "isl failed";
     if (!*why && isl_ctx_last_error(s->isl) == isl_error_none) {
         const char *wrong = tile_prove(t);
         if (wrong)
             *why = arena_printf(s->arena, "the tiled program is not proved: %s", wrong);
     }
-    if (!*why && options->shape == SHAPE_AUTO && shape != SHAPE_NONE && !has_loops(t))
-        *why = "isl makes no loops of it";
     if (!*why && isl_ctx_last_error(s->isl) == isl_error_none)
         return t;
     tile_free(t);
     return NULL;
 }
 
-/* The first preferred shape that fits within its share of the quota. */
+/* The first preferred shape that fits within its budget. */
 static Tiled *automatic(Scop *s, const TileOptions *options, const char **why)
 {
-    unsigned long quota = isl_ctx_get_max_operations(s->isl);
-    unsigned long share = quota && quota / SHARE < MOST_SPENT ? quota / SHARE : MOST_SPENT;
-    Tiled        *t     = NULL;
-    Text          tried;
+    Tiled *t = NULL;
+    Text   tried;
     text_init(&tried, s->arena);
-    for (size_t i = 0; !t && i < sizeof preferred / sizeof *preferred; i++) {
-        bool        last = preferred[i] == SHAPE_NONE, unfit;
-        const char *name = tile_shape_name(preferred[i]);
+    const TileShape *tries = options->device ? device_preferred : preferred;
+    for (size_t i = 0; !t && (!i || tries[i - 1] != SHAPE_NONE); i++) {
+        bool        unfit;
+        const char *name = tile_shape_name(tries[i]);
         isl_ctx_reset_error(s->isl);
-        isl_ctx_reset_operations(s->isl);
-        isl_ctx_set_max_operations(s->isl, last ? quota : share);
-        t = attempt(s, options, preferred[i], why, &unfit);
-        if (isl_ctx_last_error(s->isl) == isl_error_quota) {
-            *why = "its share of the quota is used up";
-            i += preferred[i] == SHAPE_DIAMOND; /* parallelograms are as hard */
+        scop_budget(s, 150);
+        t = attempt(s, options, tries[i], why, &unfit);
+        if (scop_spent(s)) {
+            *why = "its budget of operations is used up";
+            i += tries[i] == SHAPE_DIAMOND; /* parallelograms are as hard */
         }
         if (!t)
-            text_printf(&tried, "%s%s: %s", tried.count ? "; " : "", name, *why);
+            text_printf(&tried, "%s%s: %s", tried.count ? "; " : "", name, *why ? *why : "isl failed");
     }
-    isl_ctx_set_max_operations(s->isl, quota);
     if (t)
         t->reason = tried.count ? text_string(&tried) : "the first of the preferred shapes fits";
     return t;
@@ -139,7 +173,8 @@ Tiled *tile_new(Scop *s, const TileOptions *options)
     Loc         at = region_loc(s->region, s->region->body->place);
     const char *why;
     bool        unfit = false;
-    Tiled      *t =
+    scop_budget(s, 450);
+    Tiled *t =
         options->shape == SHAPE_AUTO ? automatic(s, options, &why) : attempt(s, options, options->shape, &why, &unfit);
     if (t)
         return t;
@@ -158,47 +193,4 @@ void tile_free(Tiled *t)
         return;
     overlap_reset(t);
     *t = (Tiled){ 0 };
-}
-
-/* Bytes of a scratch. */
-static int64_t scratch_bytes(const Scratch *s)
-{
-    int64_t n = type_bits(s->array->type) / 8;
-    for (int d = 0; d < s->rank; d++)
-        n *= s->size[d];
-    return n;
-}
-
-static void explain_tree(Text *out, const char *title, isl_schedule *schedule)
-{
-    isl_printer *p = isl_printer_to_str(isl_schedule_get_ctx(schedule));
-    p              = isl_printer_set_yaml_style(p, ISL_YAML_STYLE_BLOCK);
-    p              = isl_printer_print_schedule(p, schedule);
-    char *tree     = isl_printer_get_str(p);
-    isl_printer_free(p);
-    text_printf(out, "%s:\n%s\n", title, tree ? tree : "");
-    free(tree);
-}
-
-void tile_explain(Text *out, const Tiled *t)
-{
-    text_printf(out, "shape: %s%s%s\n", tile_shape_name(t->options.shape), t->reason ? " because " : "",
-                t->reason ? t->reason : "");
-    text_add(out, "sizes:");
-    for (int i = 0; i < t->options.size_count; i++)
-        text_printf(out, " %d", t->options.sizes[i]);
-    text_add(out, t->options.size_count ? "\n" : " whole\n");
-    int64_t sum = 0;
-    for (size_t i = 0; i < t->scratch.count; i++) {
-        const Scratch *s = t->scratch.at[i];
-        text_printf(out, "scratch %s:", s->array->name);
-        for (int d = 0; d < s->rank; d++)
-            text_printf(out, "%s%lld", d ? " x " : " ", (long long)s->size[d]);
-        text_printf(out, ", %lld bytes\n", (long long)scratch_bytes(s));
-        sum += scratch_bytes(s);
-    }
-    if (sum)
-        text_printf(out, "scratch of a tile: %lld bytes\n", (long long)sum);
-    explain_tree(out, "before", t->scop->schedule);
-    explain_tree(out, "after", t->schedule);
 }

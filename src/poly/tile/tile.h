@@ -18,6 +18,8 @@ void   tile_free(Tiled *t);
 
 /* What was decided and why: schedule trees before and after, sizes, footprints, work done twice. */
 void tile_explain(Text *out, const Tiled *t);
+/* A picture of a tile and its neighbours, as SVG; false: there are no tiles. */
+bool tile_picture(Text *out, const Tiled *t);
 
 const char *tile_shape_name(TileShape shape);
 

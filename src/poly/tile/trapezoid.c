@@ -368,7 +368,7 @@ static bool find_planes(Trapezoid *z)
 /* The tree of the loop; NULL, and t->reason: such tiles do not fit. */
 static isl_schedule *tile_rows(Trapezoid *z)
 {
-    Made          m    = { .t = z->t, .tile_dims = tile_dims(z), .serial = 1 };
+    Made          m    = { .t = z->t, .group = z->number, .tile_dims = tile_dims(z), .serial = 1 };
     isl_schedule *tree = NULL;
     size_t        had  = z->t->scratch.count;
     make_tiles(z);
@@ -390,14 +390,16 @@ static isl_schedule *tile_rows(Trapezoid *z)
 
 /* With a row less where an array has two planes, one for even steps and one for odd ones: a tile must not end on the
  * plane that its neighbours begin with. */
-static isl_schedule *tile_loop(Tiled *t, isl_schedule_node *loop)
+static isl_schedule *tile_loop(Tiled *t, isl_schedule_node *loop, int number)
 {
-    Trapezoid     z    = { .t = t };
+    Trapezoid     z    = { .t = t, .number = number };
     isl_schedule *tree = NULL;
     if (axes_init(&z.x, t->scop, loop, t->scop->flow) && z.x.outer == 0) {
         find_stages(&z);
         z.dims = size_trapezoid_axes(t, &z.x, z.axis);
-        if (find_rows(&z) && find_planes(&z)) {
+        if (t->options.device && t->options.automatic && z.dims > 2)
+            t->reason = "tiles of three axes over time are slower on a device than none";
+        else if (find_rows(&z) && find_planes(&z)) {
             z.rest = rows_behind(&z);
             size_trapezoid(&z);
             tree = tile_rows(&z);
@@ -421,7 +423,7 @@ bool shape_trapezoid(Tiled *t)
         child                    = sequence ? isl_schedule_node_child(child, 0) : child;
         bool time = isl_schedule_node_get_type(child) == isl_schedule_node_band && !order_innermost(child) &&
                     !order_parallel(child, dependences);
-        isl_schedule *tree = time ? tile_loop(t, child) : NULL;
+        isl_schedule *tree = time ? tile_loop(t, child, i) : NULL;
         tiled += tree != NULL;
         if (!tree) {
             isl_union_set *domain = isl_schedule_node_get_domain(child);

@@ -13,6 +13,7 @@
  * with the slopes a and b of hyperplanes that no flow decreases. */
 typedef struct Trapezoid {
     Tiled   *t;
+    int      number; /* of the loop in the region */
     Axes     x;
     int      stages;
     int     *stage; /* by statement of x */
