@@ -147,8 +147,10 @@ static char *tile(Fuzz *f, const char *text, uint64_t seed, const char *shape)
     snprintf(path, sizeof path, "%s/one.c", f->folder);
     fflush(NULL);
     const pid_t child = fork();
-    if (child == 0)
+    if (child == 0) {
+        free(made);
         exit(tile_alone(text, seed, shape, path));
+    }
     waitpid(child, &status, 0);
     FILE *in = fopen(path, "r");
     if (in) {
