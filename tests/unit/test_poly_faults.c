@@ -13,8 +13,8 @@
 #define SCOP(params, body) "void g(" params ") {\n#pragma scop\n" body "\n#pragma endscop\n}\n"
 
 /* Known, and named in docs/tile.md: three of isl's objects, of 24 bytes each, are lost where memory ends. */
-const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void)
+__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
+const char                                        *__lsan_default_suppressions(void)
 {
     return "leak:isl_malloc_or_die\n";
 }
