@@ -21,8 +21,8 @@ What is run, with build/ and with the sanitizers of build-asan/:
                        (fuzz/programs.c); the same with schedules, and thousands of random cases that never ran before
                        (fuzz/schedules.c); fuzz/gpu/*.kiln and fresh ones for GPUs, executed, some of the former on PoCL
   fuzz/parse, fuzz/interpret, fuzz/region      the corpora of the fuzz targets
-  layers, style, lint, exports, install, docs, aot, levels, tile, tile_cuda, naive, cback, foreign, bench, explain,
-  progress, runner     scripts, given the build folder (build/ only)
+  layers, style, lint, exports, install, docs, aot, levels, tile, tile_cuda, footprints, naive, cback, foreign, bench,
+  explain, progress, runner     scripts, given the build folder (build/ only)
   README.md, docs/*.md, apps/README.md, apps/*/*.md      code blocks, by the words behind ```:
       kiln             passes `kiln check`; `kiln NAME.kiln` also puts it into the folder of the blocks that follow
       kiln wrong       does not

@@ -179,30 +179,6 @@ static void counted(Writer *w, isl_ast_node *node, const char *variable, const c
     close_block(w);
 }
 
-static void kernel_loop(Writer *w, isl_ast_node *node)
-{
-    isl_ast_expr *iterator = isl_ast_node_for_get_iterator(node);
-    isl_id       *id       = isl_ast_expr_id_get_id(iterator);
-    isl_ast_node *body     = isl_ast_node_for_get_body(node);
-    const char   *variable = arena_strdup(w->arena, isl_id_get_name(id)), *name = loop_name(w, variable, body);
-    const bool    alone = w->alone;
-    if (!alone)
-        open_block(w, "{");
-    if (isl_ast_node_for_is_degenerate(node)) {
-        isl_ast_expr *value = isl_ast_node_for_get_init(node);
-        line(w, arena_printf(w->arena, "const %s %s = %s;", w->integer, name, ast_string(w, value, 0)));
-        isl_ast_expr_free(value);
-        loop_body(w, variable, name, body);
-    } else {
-        counted(w, node, variable, name, body);
-    }
-    if (!alone)
-        close_block(w);
-    isl_ast_node_free(body);
-    isl_id_free(id);
-    isl_ast_expr_free(iterator);
-}
-
 /* ---- Shared memory ---- */
 
 static const char *extents_from(const Writer *w, const Scratch *s, int from)
@@ -418,7 +394,7 @@ bool device_node(Writer *w, isl_ast_node *node)
     if (!w->device->in_kernel)
         return false;
     switch (type) {
-    case isl_ast_node_for: kernel_loop(w, node); return true;
+    case isl_ast_node_for: loop_node(w, node, counted); return true;
     case isl_ast_node_user: kernel_statement(w, node); return true;
     case isl_ast_node_if: /* all threads of a block come to one branch */
         barrier(w);

@@ -255,7 +255,7 @@ void loop_body(Writer *w, const char *variable, const char *name, isl_ast_node *
     w->names.count--;
 }
 
-static void for_node(Writer *w, isl_ast_node *node)
+void loop_node(Writer *w, isl_ast_node *node, CountedLoop *counted)
 {
     isl_ast_expr *iterator = isl_ast_node_for_get_iterator(node);
     isl_id       *id       = isl_ast_expr_id_get_id(iterator);
@@ -266,25 +266,30 @@ static void for_node(Writer *w, isl_ast_node *node)
         open_block(w, "{");
     if (isl_ast_node_for_is_degenerate(node)) {
         isl_ast_expr *value = isl_ast_node_for_get_init(node);
-        line(w, arena_printf(w->arena, "const long %s = %s;", name, ast_string(w, value, 0)));
+        line(w, arena_printf(w->arena, "const %s %s = %s;", w->integer, name, ast_string(w, value, 0)));
         isl_ast_expr_free(value);
         loop_body(w, variable, name, body);
     } else {
-        const bool    outer  = w->in_parallel;
-        isl_ast_node *around = w->around;
-        w->in_parallel |= counted_loop(w, node, body, name);
-        w->around = body;
-        w->indent++;
-        loop_body(w, variable, name, body);
-        close_block(w);
-        w->in_parallel = outer;
-        w->around      = around;
+        counted(w, node, variable, name, body);
     }
     if (!alone)
         close_block(w);
     isl_ast_node_free(body);
     isl_id_free(id);
     isl_ast_expr_free(iterator);
+}
+
+static void host_loop(Writer *w, isl_ast_node *node, const char *variable, const char *name, isl_ast_node *body)
+{
+    const bool    outer  = w->in_parallel;
+    isl_ast_node *around = w->around;
+    w->in_parallel |= counted_loop(w, node, body, name);
+    w->around = body;
+    w->indent++;
+    loop_body(w, variable, name, body);
+    close_block(w);
+    w->in_parallel = outer;
+    w->around      = around;
 }
 
 void if_node(Writer *w, isl_ast_node *node)
@@ -384,7 +389,7 @@ void write_node(Writer *w, isl_ast_node *node)
     if (w->device && device_node(w, node))
         return;
     switch (isl_ast_node_get_type(node)) {
-    case isl_ast_node_for: for_node(w, node); return;
+    case isl_ast_node_for: loop_node(w, node, host_loop); return;
     case isl_ast_node_if: if_node(w, node); return;
     case isl_ast_node_block: block_node(w, node); return;
     case isl_ast_node_mark: mark_node(w, node); return;

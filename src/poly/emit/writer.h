@@ -64,7 +64,10 @@ const char *loop_name(Writer *w, const char *variable, isl_ast_node *body);
 /* A loop's end: its text, or a name for it that is declared here. */
 const char *bound(Writer *w, isl_ast_expr *e, const char *variable, const char *what);
 void        loop_body(Writer *w, const char *variable, const char *name, isl_ast_node *body);
-void        if_node(Writer *w, isl_ast_node *node);
+/* A loop: its one value as a constant, or by `counted`. */
+typedef void CountedLoop(Writer *w, isl_ast_node *node, const char *variable, const char *name, isl_ast_node *body);
+void         loop_node(Writer *w, isl_ast_node *node, CountedLoop *counted);
+void         if_node(Writer *w, isl_ast_node *node);
 /* Does a statement of the tile have something in that scratch? */
 bool scratch_used(isl_ast_node *tile, const Scratch *s);
 /* Is the array itself accessed by the tiled program? */
