@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Building ahead of time: does the compiled function accept inputs that are large enough?
  *
- * Takes   a lowered program, and sizes: those of `estimate`, or defaults (schedulers/graph_binding.c).
+ * Takes   a lowered program, and sizes: those of `estimate`, or defaults (schedulers/graph/graph_binding.c).
  * How     The interpreter's analysis gives the box of each input that is read at these sizes. The executor then runs
  * the program's bounds checks, with all computation removed, on inputs of exactly those boxes. Holds   a program that
  * passes may still ask for more at other sizes: docs/language.md lists the limits of compiled code. */
@@ -9,7 +9,7 @@
 
 #include "analysis/regions.h"
 #include "interp/execute.h"
-#include "schedulers/graph.h"
+#include "schedulers/graph/graph.h"
 
 /* ---- The checks alone ---- */
 

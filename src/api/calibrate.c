@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Calibrating: the speeds of this machine, as the cost model sees them.
  *
- * Takes   small pipelines of many kinds (a table below), each under drafts of many kinds (schedulers/varied.c).
- * Gives   the speeds that explain their measured times best (schedulers/fit.c), as lines that machine_parse reads. The
- *         search for them begins at those of loops that do nothing else (schedulers/machine_measure.c).
+ * Takes   small pipelines of many kinds (a table below), each under drafts of many kinds (schedulers/search/varied.c).
+ * Gives   the speeds that explain their measured times best (schedulers/model/fit.c), as lines that machine_parse
+ *         reads. The search for them begins at those of loops that do nothing else
+ *         (schedulers/model/machine_measure.c).
  * Why     What a cache line or a row costs depends on the processor, its neighbours and this compiler together. No data
  *         sheet says it. */
 #include "api/compile.h"
-#include "schedulers/fit.h"
-#include "schedulers/schedulers.h"
+#include "schedulers/model/fit.h"
+#include "schedulers/search/schedulers.h"
 
 #include <time.h>
 

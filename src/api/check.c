@@ -5,7 +5,7 @@
  * does it, so both refuse the same schedules with the same messages. Errors of the backend, and those that depend on
  * the sizes of a call, are not found here. */
 #include "api/compile.h"
-#include "schedulers/graph.h"
+#include "schedulers/graph/graph.h"
 
 typedef struct CheckCall {
     kn_pipeline      *p;

@@ -10,7 +10,7 @@
 #include "api/arguments.h"
 #include "api/compile.h"
 #include "lang/lang.h"
-#include "schedulers/explain.h"
+#include "schedulers/explain/explain.h"
 
 static const double DEFAULT_BUDGET = 2;
 

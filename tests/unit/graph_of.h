@@ -7,7 +7,7 @@
 
 #include "analysis/regions.h"
 #include "kiln.h"
-#include "schedulers/schedulers.h"
+#include "schedulers/search/schedulers.h"
 
 typedef struct GraphOf {
     kn_context  *cx;

@@ -5,7 +5,7 @@
 #define KILN_TESTS_GRAPH_TILES_H
 
 #include "check.h"
-#include "schedulers/graph.h"
+#include "schedulers/graph/graph.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
 #ifndef KILN_TESTS_GROUP_GRAPHS_H
 #define KILN_TESTS_GROUP_GRAPHS_H
 
-#include "schedulers/group.h"
+#include "schedulers/search/group.h"
 
 #include <stdio.h>
 #include <stdlib.h>

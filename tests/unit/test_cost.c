@@ -2,7 +2,7 @@
 /* The cost model against counted runs: the points that drafts say are computed, and the bytes that they hold, if not in
  * the loops of another member; and which of two drafts it takes for the faster one. */
 #include "counted.h"
-#include "schedulers/schedulers.h"
+#include "schedulers/search/schedulers.h"
 
 #define BLUR                                                                                                           \
     "input in : u16(x, y) output out bx(x, y) = in(x, y) + in(x+1, y) + in(x+2, y) out(x, y) = bx(x, y) + bx(x, y+1) " \

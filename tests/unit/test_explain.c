@@ -5,8 +5,8 @@
 
 #include "analysis/regions.h"
 #include "kiln.h"
-#include "schedulers/explain.h"
-#include "schedulers/pattern.h"
+#include "schedulers/explain/explain.h"
+#include "schedulers/rules/pattern.h"
 
 #include <glob.h>
 

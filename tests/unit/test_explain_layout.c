@@ -5,7 +5,7 @@
 
 #include "base/context.h"
 #include "kiln.h"
-#include "schedulers/explain_layout.h"
+#include "schedulers/explain/explain_layout.h"
 
 #include <string.h>
 

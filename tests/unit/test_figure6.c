@@ -6,7 +6,7 @@
  *     build/tests/unit-test_figure6 --table [WIDTHxHEIGHT]      prints the points for tiles of that size: what each
  *     costs, and its schedule (bench/figure6 runs them) */
 #include "graph_of.h"
-#include "schedulers/reuse_internal.h"
+#include "schedulers/search/reuse_internal.h"
 
 #include <stdio.h>
 

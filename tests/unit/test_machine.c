@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Machines: the text reads back to the same machine, odd texts are read as meant, wrong ones are refused with a remedy;
  * detection and measuring give something sensible. */
-#include "schedulers/machine.h"
+#include "schedulers/model/machine.h"
 #include "check.h"
 
 static const char *printed(kn_context *cx, const Machine *m)

@@ -7,8 +7,8 @@
  * what is computed inside the loops of another member. Storage under a nest of a member's own is in whole tiles of
  * that. */
 #include "counted.h"
-#include "schedulers/schedulers.h"
-#include "schedulers/pattern.h"
+#include "schedulers/search/schedulers.h"
+#include "schedulers/rules/pattern.h"
 
 #include <math.h>
 

@@ -6,7 +6,7 @@
 #include <ctype.h>
 
 #include "kiln.h"
-#include "schedulers/machine.h"
+#include "schedulers/model/machine.h"
 
 enum { MIB = 1 << 20, TEXTS = 2 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* SliceGroup: which nodes carry a dimension through to a last one. */
 #include "graph_of.h"
-#include "schedulers/slice_groups.h"
+#include "schedulers/rules/slice_groups.h"
 
 static const char chain[] = "input in : f32(x, y, z) output out "
                             "a(x, y, z) = in(x-1, y, z) + in(x+1, y, z) "

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* Unrolled rows, sums next to vectors, and aligned bounds.
+ *
+ * Rows    A head with cheap members that are read up and down only, at their reader's own x: nothing is stored.
+ *         Several rows are computed at a time, unrolled inside the vector loop, and share what they have in common in
+ *         registers. At the border of two such blocks the halo is computed twice.
+ * Sums    A reduction is summed vector by vector, in registers. A member's sum is computed next to the vector that
+ *         reads it, not for a whole row. Long sums whose steps have x-invariant work take four vectors at a time and
+ *         share it.
+ * Aligned A node that is upsampled by two begins at even places, so that a vector of it is made of whole vectors of
+ *         what it reads. Only for whole rows: where a tile begins is not known at compile time. */
+#include "schedulers/rules/micro_kernels.h"
+
+enum {
+    MOST_SPAN          = 4,  /* rows of a stencil, less one */
+    MOST_OPS           = 40, /* per point */
+    MOST_DEPTH_OF_ROWS = 5,  /* nodes in a chain: longer ones are never cheap */
+    SHORT_WINDOW       = 16, /* steps that are unrolled */
+    MOST_UPSAMPLING    = 4,  /* points per point of the producer */
+    VECTORS_OF_SUM     = 4   /* that share the work of a step */
+};
+
+static int rows_at_once(const Machine *m)
+{
+    return m->vector_bits >= 512 ? 8 : 4;
+}
+
+/* ---- Rows ------------------------------------------------------------------------------- */
+
+typedef struct Stencil {
+    int64_t span;     /* rows of the stencil, less one */
+    double  ops;      /* at a point, with all that is inlined */
+    bool    straight; /* members are read at the reader's own point, but for y */
+} Stencil;
+
+static bool is_shift(const AccessRange *r, int dim)
+{
+    return r->var == dim && r->num == 1 && r->den == 1;
+}
+
+/* Is a member read at its reader's own point, but for y? */
+static bool is_straight(const Draft *d, const Edge *e)
+{
+    for (int k = 0; k < d->graph->nodes[e->producer].rank; k++)
+        if (!is_shift(&e->access[k], k) || (k != 1 && (e->access[k].lo != 0 || e->access[k].hi != 0)))
+            return false;
+    return true;
+}
+
+static Stencil stencil_of(const Draft *d, int s, int depth)
+{
+    const GraphNode *node  = &d->graph->nodes[s];
+    Stencil          whole = { 0, node->defs[0].ops + node->defs[0].loads, node->def_count == 1 && depth > 0 };
+    for (int i = 0; i < node->in_count && whole.straight && whole.ops <= MOST_OPS; i++) {
+        const Edge        *e    = node->in[i];
+        const Choice      *c    = &d->choices[e->producer];
+        const AccessRange *rows = &e->access[1];
+        int64_t            span = d->graph->nodes[e->producer].rank > 1 && is_shift(rows, 1) ? rows->hi - rows->lo : 0;
+        if (c->where == WHERE_INLINE || c->where == WHERE_INSIDE) {
+            const Stencil inner = stencil_of(d, e->producer, depth - 1);
+            span += inner.span;
+            whole.ops += e->accesses * inner.ops;
+            whole.straight &=
+                inner.straight && (c->where == WHERE_INLINE || (is_straight(d, e) && draft_may_inline(d, e->producer)));
+        } else if (c->where == WHERE_DEFAULT) {
+            whole.straight = false;
+        }
+        whole.span = span > whole.span ? span : whole.span;
+    }
+    return whole;
+}
+
+/* The innermost loop over rows of [..., y, ..., x in vectors]; -1: the loops are others. */
+static int row_loop(const Group *gr)
+{
+    int row = -1;
+    for (int i = 0; i + 1 < gr->loop_count; i++)
+        row = gr->loops[i].dim == 1 ? i : row;
+    const GroupLoop *last = &gr->loops[gr->loop_count > 0 ? gr->loop_count - 1 : 0];
+    if (row < 0 || gr->loop_count >= MOST_GROUP_LOOPS || !last->vector || last->dim != 0)
+        return -1;
+    return gr->loops[row].step == 1 && !gr->loops[row].unroll ? row : -1;
+}
+
+/* Unrolls a few rows. Where rows are tasks, the blocks become the tasks. */
+static void bundle_rows(Draft *d, int group, const Machine *m)
+{
+    Group           *gr   = &d->groups[group];
+    const GraphNode *node = &d->graph->nodes[gr->head];
+    const int        row = node->kind == NODE_PURE && node->rank > 1 ? row_loop(gr) : -1, rows = rows_at_once(m);
+    if (row < 0 || node_extent(node, 1) < 4 * rows)
+        return;
+    const Stencil found = stencil_of(d, gr->head, MOST_DEPTH_OF_ROWS);
+    if (!found.straight || found.span < 1 || found.span > MOST_SPAN || found.ops > MOST_OPS)
+        return;
+    gr->loops[row].step         = rows;
+    gr->loops[gr->loop_count++] = (GroupLoop){ .dim = 1, .step = 1, .unroll = true };
+    for (int s = 0; s < d->graph->node_count; s++)
+        if (d->choices[s].group == group && d->choices[s].where == WHERE_INSIDE)
+            d->choices[s] = (Choice){ .where = WHERE_INLINE, .group = group };
+}
+
+/* ---- Sums beside vectors ---------------------------------------------------------------- */
+
+/* Rows in vectors; inside them the steps, unrolled if they are few. The vector loop has index rank - 1. */
+const MemberNest *row_nest(const Draft *d, int s, int64_t lanes)
+{
+    const GraphNode *node = &d->graph->nodes[s];
+    const int        main = draft_main(d, s);
+    const Update    *u    = main >= 0 ? &node->func->updates[main] : NULL;
+    MemberNest      *n    = ARENA_NEW(d->graph->arena, MemberNest);
+    for (int k = node->rank - 1; k >= 0; k--)
+        n->loops[n->count++] = (GroupLoop){ .dim = k, .step = k ? 1 : lanes, .vector = !k };
+    for (int i = 0; u && i < u->rvar_count && n->count < MOST_GROUP_LOOPS; i++)
+        n->loops[n->count++] = (GroupLoop){
+            .dim = STEP_DIM + i, .step = 1, .unroll = i == u->rvar_count - 1 && rvar_steps(&u->rvars[i]) <= SHORT_WINDOW
+        };
+    return n;
+}
+
+int final_reader(const Draft *d, int s, bool *own)
+{
+    const GraphNode *node = &d->graph->nodes[s];
+    int              last = -1;
+    for (int i = 0; i < node->out_count; i++) {
+        const Edge *e = node->out[i];
+        const int at  = d->choices[e->consumer].where == WHERE_INLINE ? final_reader(d, e->consumer, own) : e->consumer;
+        *own &= e->pointwise;
+        if (at < 0 || (last >= 0 && at != last))
+            return -1;
+        last = at;
+    }
+    return last;
+}
+
+/* Does each step have x-invariant work: an operand that does not vary along x? */
+static bool has_still_operand(const Draft *d, int s, int update)
+{
+    Operands reads;
+    operands_of(d, s, update, &reads);
+    for (int i = 0; i < reads.count; i++)
+        if (!operand_moves(&reads.at[i], d->graph->nodes[reads.at[i].node].rank, 0))
+            return true;
+    return false;
+}
+
+/* The lanes of a sum: several vectors at a time where its steps are many, not unrolled, and share work. */
+static int64_t sum_lanes(const Draft *d, int s)
+{
+    const GraphNode *node  = &d->graph->nodes[s];
+    const int        main  = draft_main(d, s);
+    const int        lanes = d->choices[s].lanes ? d->choices[s].lanes : draft_lanes(d, s);
+    return node->defs[main + 1].steps > SHORT_WINDOW && node_extent(node, 0) >= 2 * VECTORS_OF_SUM * lanes &&
+                   has_still_operand(d, s, main)
+               ? VECTORS_OF_SUM * lanes
+               : lanes;
+}
+
+/* Makes vectors and tiles of a head at least as wide as the vectors of a sum next to them. */
+static void widen_head(Draft *d, int group, int64_t lanes)
+{
+    Group *gr = &d->groups[group];
+    for (int i = 0; i < gr->loop_count; i++)
+        if (gr->loops[i].dim == 0 && gr->loops[i].step < lanes && gr->loops[gr->loop_count - 1].vector)
+            gr->loops[i].step = lanes;
+}
+
+static void sum_beside(Draft *d, int s)
+{
+    const GraphNode *node = &d->graph->nodes[s];
+    Choice          *c    = &d->choices[s];
+    bool             own  = true;
+    if (node->kind != NODE_REDUCTION || !node->rank || draft_main(d, s) < 0)
+        return;
+    if (c->where != WHERE_INSIDE || c->nest || c->at)
+        return;
+    const int     reader = final_reader(d, s, &own);
+    const int64_t wide   = sum_lanes(d, s);
+    c->nest              = row_nest(d, s, wide);
+    if (wide > draft_lanes(d, s) && reader >= 0 && own && reader == d->groups[c->group].head)
+        widen_head(d, c->group, wide);
+    if (reader < 0 || !own || d->graph->nodes[reader].kind != NODE_PURE)
+        return;
+    Choice *r = &d->choices[reader];
+    if (r->where != WHERE_INSIDE || r->group != c->group)
+        return;
+    if (!r->nest)
+        r->nest = row_nest(d, reader, r->lanes ? r->lanes : draft_lanes(d, reader));
+    for (int i = 0; i < r->nest->count; i++)
+        if (r->nest->loops[i].vector && r->nest->loops[i].dim == 0) {
+            const int64_t lanes = r->nest->loops[i].step;
+            *c                  = (Choice){ .where   = WHERE_INSIDE,
+                                            .group   = c->group,
+                                            .at      = reader + 1,
+                                            .compute = i,
+                                            .store   = i,
+                                            .nest    = row_nest(d, s, lanes) };
+            return;
+        }
+}
+
+/* ---- Even places ------------------------------------------------------------------------ */
+
+/* Do tiles split the rows of a group? */
+static bool cuts_rows(const Group *gr)
+{
+    for (int i = 0; i < gr->loop_count; i++)
+        if (gr->loops[i].dim == 0 && !gr->loops[i].vector)
+            return true;
+    return false;
+}
+
+static void begin_evenly(Draft *d, int s)
+{
+    Operands reads;
+    if (d->choices[s].where != WHERE_INSIDE || d->graph->nodes[s].kind != NODE_PURE || d->choices[s].align ||
+        cuts_rows(&d->groups[d->choices[s].group]))
+        return;
+    operands_of(d, s, -1, &reads);
+    for (int i = 0; i < reads.count; i++)
+        if (d->graph->nodes[reads.at[i].node].rank && reads.at[i].var[0] == 0 && reads.at[i].num[0] == 1 &&
+            reads.at[i].den[0] > 1 && reads.at[i].den[0] <= MOST_UPSAMPLING)
+            d->choices[s].align = (int)reads.at[i].den[0];
+}
+
+void choose_row_kernels(Draft *d, const Machine *m)
+{
+    for (int i = 0; i < d->group_count; i++)
+        bundle_rows(d, i, m);
+    for (int s = d->graph->node_count; s-- > 0;) {
+        sum_beside(d, s);
+        begin_evenly(d, s);
+    }
+}

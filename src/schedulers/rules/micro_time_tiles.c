@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* Time tiles: an update that reads earlier steps of itself, whose moments no cache holds, runs in diamonds over its
+ * steps and its outermost argument (time_tile).
+ *
+ * Step by step, each step reads and writes a whole moment in memory. A diamond of size B takes B / slope steps of at
+ * most B rows, so that a row crosses memory once for about B / 2 of its steps. Its rows of all live moments stay in the
+ * second-level cache: that is what B is chosen by. Where rows are planes too large for that, diamonds run in pieces
+ * along the dimension inside. There must be tiles enough for all threads. */
+#include "legal/time_distances.h"
+#include "schedulers/graph/def_facts.h"
+#include "schedulers/rules/micro_kernels.h"
+
+enum { LEAST_STEPS = 4, LEAST_SIZE = 8, MOST_SIZE = 64, PIECED_SIZE = 24, TILES_A_THREAD = 2 };
+
+/* Bytes of the components of one point. */
+static double point_bytes(const Func *f)
+{
+    double bytes = 0;
+    for (int c = 0; c < f->component_count; c++)
+        bytes += (double)kn_type_size(f->types[c]);
+    return bytes;
+}
+
+/* The next dimension before `dim` that the update is free in, if there is one inside it for vectors; else -1. */
+static int next_dim(const Update *u, int dim)
+{
+    for (dim--; dim >= 1; dim--)
+        if (u->is_free[dim])
+            return dim;
+    return -1;
+}
+
+/* As lower/loops/time_tiles.c will find it, or less where storage is folded tightly. */
+static int slope_of(const TimeDistances *far)
+{
+    int64_t slope = 1;
+    for (int i = 0; i < far->read_count; i++) {
+        const int64_t need = (far->reads[i].reach + far->reads[i].back - 1) / far->reads[i].back;
+        slope              = need > slope ? need : slope;
+    }
+    return (int)slope;
+}
+
+/* The dimensions of a function of steps, in bytes. */
+typedef struct Volume {
+    double row, rows; /* of all live moments: a row of the tiled dimension, and how many there are */
+    double piece;     /* one coordinate of the dimension inside that; 0: there is none */
+} Volume;
+
+static Volume volume_of(const GraphNode *node, const TimeDistances *far, int inner)
+{
+    int64_t moments = 1;
+    for (int i = 0; i < far->read_count; i++)
+        moments = far->reads[i].back + 1 > moments ? far->reads[i].back + 1 : moments;
+    Volume v = { .row = point_bytes(node->func) * (double)moments, .rows = (double)node_extent(node, far->dim) };
+    for (int i = 0; i < far->dim; i++)
+        v.row *= i == far->time_dim ? 1 : (double)node_extent(node, i);
+    v.piece = inner < 0 ? 0 : v.row / (double)node_extent(node, inner);
+    return v;
+}
+
+static int64_t in_fours(double v, int64_t most)
+{
+    const int64_t fours = (int64_t)v / 4 * 4;
+    return fours > most ? most : fours;
+}
+
+/* Rows that leave every thread some tiles. */
+static bool has_tiles(const Machine *m, const Volume *v, int64_t size)
+{
+    return v->rows >= (double)(size * m->cores * TILES_A_THREAD);
+}
+
+/* Sets the size of diamonds for update k of node s, and of their pieces. 0: step by step is as good. */
+static void choose_sizes(const Draft *d, const Machine *m, int s, int k, int dim, Choice *c)
+{
+    const GraphNode *node  = &d->graph->nodes[s];
+    const int        inner = next_dim(&node->func->updates[k], dim);
+    ExprPool        *pool  = &d->graph->pipeline->exprs;
+    TimeDistances    far, across;
+    if (d->facts[s].defs[k + 1].steps < LEAST_STEPS && d->facts[s].defs[k + 1].steps > 0)
+        return;
+    if (!time_distances(pool, node->func, k, dim, &far))
+        return;
+    const double kept = machine_kept_l2(m);
+    const bool   cut  = inner >= 0 && time_distances(pool, node->func, k, inner, &across);
+    const Volume v    = volume_of(node, &far, cut ? inner : -1);
+    int64_t      size = in_fours(kept / v.row, MOST_SIZE);
+    c->time_slope     = slope_of(&far);
+    if (v.row * v.rows <= kept)
+        return;
+    if (size >= LEAST_SIZE && has_tiles(m, &v, size)) {
+        c->time_size = (int)size;
+        return;
+    }
+    for (size = PIECED_SIZE; cut && size >= LEAST_SIZE; size -= LEAST_SIZE) {
+        const int64_t piece = in_fours(kept / v.piece / (double)size, MOST_SIZE);
+        if (piece < LEAST_SIZE || !has_tiles(m, &v, size))
+            continue;
+        c->time_size  = (int)size;
+        c->time_piece = (int)piece;
+        return;
+    }
+}
+
+void choose_time_tiles(Draft *d, const Machine *m)
+{
+    for (int s = 0; s < d->graph->node_count; s++) {
+        const GraphNode *node = &d->graph->nodes[s];
+        Choice          *c    = &d->choices[s];
+        c->time_size = c->time_piece = 0;
+        if (c->where != WHERE_ROOT || node->func->kind != FUNC_DEFINED)
+            continue;
+        for (int k = 0; k < node->func->update_count && !c->time_size; k++) {
+            const Update *u   = &node->func->updates[k];
+            const int     dim = d->facts[s].defs[k + 1].other_points ? next_dim(u, node->func->rank) : -1;
+            c->time_dim       = dim;
+            c->time_update    = k;
+            if (dim >= 0)
+                choose_sizes(d, m, s, k, dim, c);
+        }
+    }
+}
+
+double time_tiles_kept(const Draft *d, const Machine *m, int head, double size)
+{
+    const Choice *c = &d->choices[head];
+    if (!c->time_size || size < machine_kept_l2(m))
+        return 1;
+    const double steps = (double)c->time_size / c->time_slope / 2;
+    return steps > 1 ? steps : 1;
+}
+
+double time_tiles_tasks(const Draft *d, int head)
+{
+    const GraphNode *node = &d->graph->nodes[head];
+    const Choice    *c    = &d->choices[head];
+    if (!c->time_size)
+        return 0;
+    const double area = (double)c->time_size * c->time_size / c->time_slope / 2;
+    return (double)node_extent(node, c->time_dim) * node->defs[c->time_update + 1].steps / area;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of schedulers. A scheduler takes a graph and a machine and fills a draft. A new one is one file and one
+ * row. */
+#ifndef KILN_SCHEDULERS_SCHEDULERS_H
+#define KILN_SCHEDULERS_SCHEDULERS_H
+
+#include "schedulers/model/cost.h"
+
+/* The budget of a scheduler, and the parts that it leaves out (the ablation of Jangda and Bondhugula 2020,
+ * section 7.4.3). */
+typedef struct SchedulerOptions {
+    double budget; /* seconds */
+    int    number; /* of `varied`: which of its drafts */
+    bool   no_inlining, no_two_levels, no_together, no_repair, no_slices, greedy_fusion, plain_cost, no_time_tiles;
+} SchedulerOptions;
+
+typedef Draft SchedulerRun(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena);
+
+/* What a scheduler decides by its own rules, whatever the cost model predicts. */
+typedef enum RuleOf { RULE_OF_TILES, RULE_OF_GROUPS, RULE_COUNT } RuleOf;
+
+typedef struct Scheduler {
+    const char   *name, *summary;
+    SchedulerRun *run;
+    const char   *rules[RULE_COUNT]; /* each a clause, for explanations */
+} Scheduler;
+
+SchedulerRun scheduler_plain, scheduler_strips, scheduler_greedy, scheduler_dp, scheduler_reuse, scheduler_auto,
+    scheduler_varied;
+
+extern const Scheduler scheduler_table[];
+extern const int       scheduler_count;
+/* NULL: there is none. A number or parts to leave out may follow the name: `varied/3`, `dp/no-inlining/no-two-levels`.
+ * The parts: inlining, two-levels, slices, together, search, repair, model; time-tiles, of every scheduler. */
+const Scheduler *scheduler_find(const char *name, SchedulerOptions *options);
+/* Its draft, without the parts that the options leave out of every scheduler's. */
+Draft scheduler_draft(const Scheduler *s, const Graph *g, const Machine *m, const SchedulerOptions *options,
+                      Arena *arena);
+
+/* `auto` takes a draft that is predicted within AS_GOOD_PERCENT of the fastest if it moves less than FAR_LESS_PERCENT
+ * of its bytes. AS_GOOD_PERCENT comes from nl_means for an L2 of 1280 KiB: the draft that moves a quarter of the bytes
+ * is predicted to take 1.062 times as long, and takes 0.94. From 7 to 10 no other app's choice changes, for L2s of 1280
+ * KiB and 2 MiB, with one and two threads. */
+enum { AS_GOOD_PERCENT = 8, FAR_LESS_PERCENT = 50 };
+/* auto.c: the drafts of all other schedulers: the one to take, then the others from the fastest predicted on. `out` has
+ * room for one per scheduler. Gives their number, at least 1. */
+typedef struct Candidate {
+    const Scheduler *scheduler;
+    Draft            draft;
+    double           ns; /* predicted */
+} Candidate;
+int scheduler_candidates(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena,
+                         Candidate *out);
+
+enum { SHORT_SUM = 27 /* steps of a sum up to which it is unrolled */ };
+/* strips.c: is a reduction at the points of its reader so short that it is best unrolled? */
+bool scheduler_short_sum(const Draft *d, int s);
+
+#endif
