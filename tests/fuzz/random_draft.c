@@ -2,7 +2,8 @@
 /* Random drafts: groups, loops, levels and kinds are drawn without asking what is legal. draft_print has to make a
  * legal schedule of any of them. */
 #include "random_draft.h"
-#include "schedulers/rules/pattern.h"
+#include "schedulers/rules/patterns.h"
+#include "schedulers/rules/rules.h"
 
 #include <stdlib.h>
 #include <string.h>

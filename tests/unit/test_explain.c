@@ -6,7 +6,7 @@
 #include "analysis/regions.h"
 #include "kiln.h"
 #include "schedulers/explain/explain.h"
-#include "schedulers/rules/pattern.h"
+#include "schedulers/draft/pattern.h"
 
 #include <glob.h>
 

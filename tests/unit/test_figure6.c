@@ -67,7 +67,7 @@ static const char *schedule_of(Blur *b, int compute, int store)
     Group    *gr   = &d.groups[d.choices[out].group];
     gr->loop_count = b->nest.loop_count;
     memcpy(gr->loops, b->nest.loops, sizeof gr->loops);
-    gr->stream = draft_streams(&d, out, &b->of.machine);
+    gr->stream = cost_streams(&d, out, &b->of.machine);
     d.choices[blurx] =
         (Choice){ .where = WHERE_INSIDE, .group = d.choices[out].group, .compute = compute, .store = store };
     draft_legalize(&d);

@@ -8,7 +8,7 @@
  * that. */
 #include "counted.h"
 #include "schedulers/search/schedulers.h"
-#include "schedulers/rules/pattern.h"
+#include "schedulers/draft/pattern.h"
 
 #include <math.h>
 

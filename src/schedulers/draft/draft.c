@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Drafts: the plain one, what may be inlined, and what may join a group.
+/* Drafts: what may be inlined, and what may join a group.
  *
  * Readers are found through inlined nodes, because that is where their reads end up (plan/inline.c). */
 #include "schedulers/draft/draft_legal.h"
-#include "schedulers/rules/pattern.h"
+#include "schedulers/draft/pattern.h"
 
 /* Limits of a definition with what is inlined into it: distinct nodes of its expressions, and their depth, which
  * EXPR_MAX_DEPTH bounds. */
 enum { MOST_NODES = 6000, MOST_DEPTH = 1000 };
-/* Operations per point that are free or cheap to repeat: as in plan/inline.c. */
-enum { FREE_OPS = 2, CHEAP_OPS = 8 };
-/* Evaluations of an inlined point for each that is needed: never more. */
-enum { MOST_TIMES = 32 };
-/* Planes for each point of the readers from which on a node is a table. */
-enum { MANY_PLANES = 4 };
 
 /* ---- Questions -------------------------------------------------------------------------- */
 
@@ -150,15 +144,6 @@ int64_t draft_row_unit(const Draft *d, int s)
     return LINE_BITS / (bits < 8 ? 8 : bits);
 }
 
-bool draft_streams(const Draft *d, int s, const Machine *m)
-{
-    const GraphNode *node = &d->graph->nodes[s];
-    if (node->rank > 1 && box_extent(&node->box, 0) * node->bytes % m->line)
-        return false;
-    const double bytes = (double)box_points(&node->box, node->rank) * (double)node->bytes;
-    return node->is_output && !node->out_count && node->def_count == 1 && bytes > machine_streams_from(m);
-}
-
 /* ---- Inlining -------------------------------------------------------------------------- */
 
 void draft_make_root(Draft *d, int s)
@@ -241,103 +226,57 @@ void draft_legalize_inlining(Draft *d)
     scratch_end(&scratch);
 }
 
-/* ---- The plain draft -------------------------------------------------------------------- */
+/* ---- Chains ----------------------------------------------------------------------------- */
 
-/* How often a node would be computed if it were inlined, and whether only at its readers' own points. */
-typedef struct Demand {
-    double evaluations;
-    bool   pointwise;
-} Demand;
-
-static Demand demand_of(const Draft *d, const Demand *demands, int s)
+/* The one node, not inlined, whose pure definition reads s, directly or through inlined nodes; `found` if one is known
+ * already. -1: there are several, or it is no pure definition. */
+static int sole_reader(const Draft *d, int s, int found)
 {
-    const Graph *g      = d->graph;
-    Demand       demand = { 0, true };
-    for (int i = 0; i < g->nodes[s].out_count; i++) {
-        const Edge *e       = g->nodes[s].out[i];
-        const bool  through = d->choices[e->consumer].where == WHERE_INLINE;
-        demand.evaluations += e->accesses * (through ? demands[e->consumer].evaluations
-                                                     : g->nodes[e->consumer].defs[e->update + 1].points);
-        demand.pointwise &= e->pointwise && (!through || demands[e->consumer].pointwise);
+    const FuncFacts *facts = &d->facts[s];
+    for (size_t i = 0; i < facts->readers.count; i++) {
+        const int at = d->graph->of_func[facts->readers.at[i].func->id];
+        if (at < 0)
+            return -1;
+        if (d->choices[at].where == WHERE_INLINE)
+            found = sole_reader(d, at, found);
+        else
+            found = (found == at || found == NO_DEF) && d->graph->nodes[at].kind == NODE_PURE ? at : -1;
+        if (found == -1)
+            return -1;
     }
-    return demand;
+    return found;
 }
 
-/* Does it read a row with stride above 1? The shuffles for that are better done once than by each reader. */
-static bool has_stride(const Edge *e, int rank)
+int draft_chain_reader(const Draft *d, int s)
 {
-    for (int d = 0; d < rank; d++)
-        if (e->access[d].var == 0 && e->access[d].num > e->access[d].den)
-            return true;
-    return false;
+    const int reader = sole_reader(d, s, NO_DEF);
+    return reader < 0 ? -1 : reader;
 }
 
-/* Is it upsampled by a reader (stride below 1)? Then its loads need shuffles too. */
-static bool is_upsampled(const GraphNode *node)
+/* Are its rows read with stride 1? */
+static bool has_unit_stride(const Draft *d, int s)
 {
-    for (int i = 0; i < node->out_count; i++)
-        if (node->rank && node->out[i]->access[0].var == 0 && node->out[i]->access[0].num < node->out[i]->access[0].den)
-            return true;
-    return false;
-}
-
-/* Does it read at most two elements and do an operation or two? Inlined, its dense loads take the place of one load. A
- * sum does not count as an element: it is best computed next to its reader. */
-static bool is_trivial(const Graph *g, const GraphNode *node)
-{
-    bool single =
-        node->in_count <= (is_upsampled(node) ? 1 : 2) && node->defs[0].ops <= FREE_OPS && !node->defs[0].gathers;
-    for (int i = 0; i < node->in_count; i++)
-        single &= node->in[i]->accesses == 1 && g->nodes[node->in[i]->producer].kind != NODE_REDUCTION &&
-                  !has_stride(node->in[i], g->nodes[node->in[i]->producer].rank);
-    return single;
-}
-
-/* Does it have many planes, of which each step of a reader uses one, and cost less to compute there than to store and
- * reload? */
-static bool is_cheap_table(const Graph *g, const GraphNode *node, double evaluations)
-{
-    const double work    = node->defs[0].ops + node->defs[0].loads;
-    double       readers = 0;
-    for (int i = 0; i < node->out_count; i++)
-        readers += g->nodes[node->out[i]->consumer].defs[0].points;
-    return node->defs[0].points > MANY_PLANES * readers && evaluations * (work - 1) < node->defs[0].points * (work + 2);
-}
-
-/* Is it expensive and read only by sums without free dimensions? Inlined there it could not be vectorized. */
-static bool feeds_scalar_sums(const Draft *d, const GraphNode *node)
-{
-    enum { MUCH_OPS = 8, MANY_STEPS = 1024 };
-    bool all = node->out_count > 0 && node->rank > 0 && node->defs[0].ops >= MUCH_OPS;
+    const GraphNode *node = &d->graph->nodes[s];
     for (int i = 0; i < node->out_count; i++) {
         const Edge *e = node->out[i];
-        all &= e->update >= 0 && d->graph->nodes[e->consumer].kind == NODE_REDUCTION &&
-               !d->facts[e->consumer].defs[e->update + 1].free &&
-               d->graph->nodes[e->consumer].defs[e->update + 1].steps >= MANY_STEPS;
+        if (e->access[1].var != 1 || e->access[1].num != 1 || e->access[1].den != 1)
+            return false;
+        if (d->choices[e->consumer].where == WHERE_INLINE &&
+            (d->graph->nodes[e->consumer].rank != 2 || !has_unit_stride(d, e->consumer)))
+            return false;
     }
-    return all;
+    return true;
 }
 
-/* Inlining is free where no point is computed more often than at root, and nearly free where it is cheap. */
-static bool is_best_inlined(const Draft *d, int s, const Demand *demand)
+bool draft_may_chain(const Draft *d, int s)
 {
-    const GraphNode *node  = &d->graph->nodes[s];
-    const double     times = demand->evaluations / (node->defs[0].points > 1 ? node->defs[0].points : 1);
-    const bool       cheap = demand->pointwise && node->defs[0].ops <= CHEAP_OPS;
-    if (node->def_count > 1 || !draft_may_inline(d, s) || feeds_scalar_sums(d, node))
+    const GraphNode *node = &d->graph->nodes[s];
+    if (node->kind != NODE_PURE || node->rank != 2 || node->is_output)
         return false;
-    return times <= hardly_more || is_cheap_table(d->graph, node, demand->evaluations) ||
-           (times <= MOST_TIMES && (is_trivial(d->graph, node) || cheap));
+    return draft_chain_reader(d, s) >= 0 && has_unit_stride(d, s);
 }
 
-/* Is it a reduction that one node reads at its own point? If that reader is inlined, its readers must read it at their
- * own points, else each would sum anew. */
-static bool is_own_points_reduction(const Graph *g, int s, const Demand *demand)
-{
-    const GraphNode *node       = &g->nodes[s];
-    const bool       one_reader = !node->is_output && node->out_count == 1 && node->out[0]->update < 0;
-    return node->kind == NODE_REDUCTION && one_reader && demand->pointwise;
-}
+/* ---- Copies ----------------------------------------------------------------------------- */
 
 Draft draft_copy(const Draft *d, Arena *arena)
 {
@@ -350,34 +289,4 @@ Draft draft_copy(const Draft *d, Arena *arena)
     memcpy(copy.choices, d->choices, sizeof *d->choices * nodes);
     memcpy(copy.patterns, d->patterns, sizeof *d->patterns * nodes);
     return copy;
-}
-
-Draft draft_plain(const Graph *g, const Machine *m, Arena *arena)
-{
-    FuncFacts       *facts = ARENA_ARRAY(arena, FuncFacts, (size_t)g->node_count + 1);
-    const FuncFacts *all   = func_facts(g->pipeline, arena);
-    for (int s = 0; s < g->node_count; s++)
-        facts[s] = all[g->nodes[s].func->id];
-    Draft   d       = { .graph       = g,
-                        .facts       = facts,
-                        .vector_bits = m->vector_bits,
-                        .groups      = ARENA_ARRAY(arena, Group, (size_t)g->node_count + 1),
-                        .choices     = ARENA_ARRAY(arena, Choice, (size_t)g->node_count + 1),
-                        .patterns    = patterns_new(g, arena) };
-    Demand *demands = ARENA_ARRAY(arena, Demand, (size_t)g->node_count + 1);
-    for (int s = g->node_count; s-- > 0;) { /* consumers first: an inlined node has the group of its reader */
-        const GraphNode *node = &g->nodes[s];
-        demands[s]            = demand_of(&d, demands, s);
-        if (node->kind == NODE_INPUT)
-            d.choices[s] = (Choice){ .where = WHERE_ROOT, .group = -1 };
-        else if (is_best_inlined(&d, s, &demands[s]))
-            d.choices[s] = (Choice){ .where = WHERE_INLINE, .group = d.choices[node->out[0]->consumer].group };
-        else if (is_own_points_reduction(g, s, &demands[s]))
-            d.choices[s] = (Choice){ .where = WHERE_DEFAULT, .group = d.choices[node->out[0]->consumer].group };
-        else
-            draft_make_root(&d, s);
-    }
-    patterns_choose(&d, m);
-    draft_legalize_inlining(&d);
-    return d;
 }

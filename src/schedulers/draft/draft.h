@@ -13,7 +13,7 @@
  * Sliding windows in strips, overlapped tiles of any rank, two levels of tiles and plain rows are this form with other
  * numbers.
  *
- * Micro kernels (micro_kernels.c chooses them for all schedulers). All zero: the loops of the default schedule.
+ * Micro kernels (rules/rules.h: chosen the same way for all schedulers). All zero: the loops of the default schedule.
  *
  *     nest        a member has its own loops, over reduction variables too: a register tile of sums with the loops over
  *                 steps outside
@@ -26,7 +26,6 @@
 #define KILN_SCHEDULERS_DRAFT_H
 
 #include "schedulers/graph/graph.h"
-#include "schedulers/model/machine.h"
 
 enum { MOST_GROUP_LOOPS = 2 * KN_MAX_RANK + 2 };
 
@@ -120,10 +119,6 @@ typedef struct Draft {
 /* Evaluations of a point for each that is needed, up to which recomputation is negligible. */
 static const double hardly_more = 1.02;
 
-/* Every node in a group of its own with the loops of the default schedule, or inlined where that costs nothing. All
- * schedulers start from it. */
-Draft draft_plain(const Graph *g, const Machine *m, Arena *arena);
-
 /* A copy that can be changed without changing `d`. Immutable parts (nests, memory orders, the list of copies) are
  * shared. */
 Draft draft_copy(const Draft *d, Arena *arena);
@@ -154,9 +149,6 @@ int draft_chain_reader(const Draft *d, int s);
 /* Can node s be in a chain of stencils, as far as its readers decide it? */
 bool draft_may_chain(const Draft *d, int s);
 
-/* Chooses the micro kernels of every group and member, the same way for all schedulers. Comes before draft_legalize. */
-void draft_choose_micro_kernels(Draft *d, const Machine *m);
-
 /* Makes the draft legal. What may not be inlined or inside goes to root, levels move out to enclose all readers,
  * storage moves inside every parallel loop, loops lose kinds that they cannot have. Schedulers end with it, so that
  * what is predicted is what runs. */
@@ -169,10 +161,6 @@ int draft_lanes(const Draft *d, int s);
 /* The row pitch of a member is a multiple of this many elements. Rows that are stored over iterations, or read as
  * windows, are padded to cache lines. 1: no padding. */
 int64_t draft_row_unit(const Draft *d, int s);
-
-/* Is a node at root best written by streaming stores: nobody reads it again, and it is larger than the L2 caches? Not
- * where rows are unaligned to cache lines: most of their stores would not stream. */
-bool draft_streams(const Draft *d, int s, const Machine *m);
 
 /* The name of the loop around the rows of a pure node at root or inside; what a row needs can be computed there.
  * *level: its index, if the draft has the loops. NULL: there is none. */

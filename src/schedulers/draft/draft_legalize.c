@@ -10,8 +10,8 @@
 #include "legal/levels.h"
 #include "schedulers/draft/draft_legal.h"
 #include "schedulers/draft/row_copies.h"
-#include "schedulers/rules/shared_loops.h"
-#include "schedulers/rules/pattern.h"
+#include "schedulers/draft/shared_loops.h"
+#include "schedulers/draft/pattern.h"
 
 /* ---- Levels ----------------------------------------------------------------------------- */
 

@@ -13,7 +13,7 @@
 #include "schedulers/draft/draft.h"
 #include "schedulers/draft/nest_text.h"
 #include "schedulers/draft/row_copies.h"
-#include "schedulers/rules/pattern.h"
+#include "schedulers/draft/pattern.h"
 
 enum { MOST_OVER = 16, SHORT_REDUCTION = 64 };
 

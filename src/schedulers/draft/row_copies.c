@@ -3,7 +3,7 @@
  *
  *     g.stage(h).compute_at(h, y).vectorize(x, 16)    h(x, y) reads g(2*x-1, y) … g(2*x+2, y), and g is inlined */
 #include "schedulers/draft/row_copies.h"
-#include "schedulers/rules/pattern.h"
+#include "schedulers/draft/pattern.h"
 
 #include <math.h>
 

@@ -21,8 +21,7 @@
  *         the traffic of each level: a line from memory passes all caches in turn, with little overlap (the model of
  *         Treibig and Hager 2009). Fitted, it orders measured times better than maxima or plain sums. */
 #include "schedulers/model/cost_kernel.h"
-#include "schedulers/rules/micro_kernels.h"
-#include "schedulers/rules/pattern.h"
+#include "schedulers/draft/pattern.h"
 
 const char *const cost_term_names[TERM_COUNT] = { "arithmetic", "loads", "waiting", "L2",   "L3",
                                                   "memory",     "rows",  "ends",    "tasks" };

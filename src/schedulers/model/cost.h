@@ -8,6 +8,7 @@
 #define KILN_SCHEDULERS_COST_H
 
 #include "schedulers/draft/draft.h"
+#include "schedulers/model/machine.h"
 
 typedef enum CostTerm {
     TERM_OPS,
@@ -50,5 +51,9 @@ double cost_group_quick(const Draft *d, int group, const Machine *m);
 /* The predicted ns of a group from its terms. */
 double cost_of_terms(const double *terms);
 double cost_draft(const Draft *d, const Machine *m);
+
+/* Is a node at root best written by streaming stores: nobody reads it again, and it is larger than the L2 caches? Not
+ * where rows are unaligned to cache lines: most of their stores would not stream. */
+bool cost_streams(const Draft *d, int s, const Machine *m);
 
 #endif

@@ -21,7 +21,7 @@
  *         Unrolled, the address is computed once per row. */
 #include "schedulers/model/cost_kernel.h"
 #include "schedulers/draft/row_copies.h"
-#include "schedulers/rules/pattern.h"
+#include "schedulers/draft/pattern.h"
 
 /* Costs are in vector operations (Machine.op). The numbers are set by hand; bench/tau shows how well the model orders
  * measured times. */

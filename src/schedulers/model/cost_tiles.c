@@ -14,7 +14,7 @@
  *         many, those at both ends are, where clamps and tails act, and a sample of the others; in a pyramid it needs
  *         both even and odd tiles. */
 #include "schedulers/model/cost_tiles.h"
-#include "schedulers/rules/pattern.h"
+#include "schedulers/draft/pattern.h"
 
 #include <stdlib.h>
 

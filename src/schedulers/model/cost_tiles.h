@@ -47,6 +47,13 @@ int tiles_store_level(const Tiles *t, int k);
 /* Iterations of the group's parallel loops. */
 double tiles_tasks(const Tiles *t);
 
+/* The steps of a head for which its rows, and what they read, stay in a cache of this size; 1
+ * without tiles over time. The cache is to hold a diamond; a row is in it for half of the diamond's steps on average.
+ */
+double time_tiles_kept(const Draft *d, const Machine *m, int head, double size);
+/* The diamonds of a head, each of size^2 / (2 slope) points of its steps and rows; 0 without them. */
+double time_tiles_tasks(const Draft *d, int head);
+
 static inline const LevelBox *tiles_box(const Tiles *t, int level, int k)
 {
     return &t->boxes[level * t->node_count + k];

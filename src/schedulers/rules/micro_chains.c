@@ -16,54 +16,6 @@ enum {
     LEAST_CHAIN = 4  /* nodes */
 };
 
-/* The one node, not inlined, whose pure definition reads s, directly or through inlined nodes; `found` if one is known
- * already. -1: there are several, or it is no pure definition. */
-static int sole_reader(const Draft *d, int s, int found)
-{
-    const FuncFacts *facts = &d->facts[s];
-    for (size_t i = 0; i < facts->readers.count; i++) {
-        const int at = d->graph->of_func[facts->readers.at[i].func->id];
-        if (at < 0)
-            return -1;
-        if (d->choices[at].where == WHERE_INLINE)
-            found = sole_reader(d, at, found);
-        else
-            found = (found == at || found == NO_DEF) && d->graph->nodes[at].kind == NODE_PURE ? at : -1;
-        if (found == -1)
-            return -1;
-    }
-    return found;
-}
-
-int draft_chain_reader(const Draft *d, int s)
-{
-    const int reader = sole_reader(d, s, NO_DEF);
-    return reader < 0 ? -1 : reader;
-}
-
-/* Are its rows read with stride 1? */
-static bool has_unit_stride(const Draft *d, int s)
-{
-    const GraphNode *node = &d->graph->nodes[s];
-    for (int i = 0; i < node->out_count; i++) {
-        const Edge *e = node->out[i];
-        if (e->access[1].var != 1 || e->access[1].num != 1 || e->access[1].den != 1)
-            return false;
-        if (d->choices[e->consumer].where == WHERE_INLINE &&
-            (d->graph->nodes[e->consumer].rank != 2 || !has_unit_stride(d, e->consumer)))
-            return false;
-    }
-    return true;
-}
-
-bool draft_may_chain(const Draft *d, int s)
-{
-    const GraphNode *node = &d->graph->nodes[s];
-    if (node->kind != NODE_PURE || node->rank != 2 || node->is_output)
-        return false;
-    return draft_chain_reader(d, s) >= 0 && has_unit_stride(d, s);
-}
-
 /* The loop over single rows of [..., y, x in vectors], in which all windows slide; -1: the loops are others. */
 static int row_loop(const Group *gr)
 {

@@ -8,7 +8,7 @@
  * How     The cost model decides; it counts what unrolled copies share. */
 #include "schedulers/model/cost.h"
 #include "schedulers/rules/micro_kernels.h"
-#include "schedulers/rules/pattern.h"
+#include "schedulers/draft/pattern.h"
 
 enum { MOST_PLANES = 4, MOST_PLANE_OPS = 64 /* operations per copy: more would spill */ };
 static const double enough = 0.9; /* of the predicted time without it */

@@ -6,7 +6,7 @@
  *         (docs/schedulers.md).
  * Holds   nothing of it need be legal: draft_legalize comes after it. */
 #include "schedulers/rules/micro_kernels.h"
-#include "schedulers/rules/pattern.h"
+#include "schedulers/rules/patterns.h"
 
 /* ---- Operands --------------------------------------------------------------------------- */
 

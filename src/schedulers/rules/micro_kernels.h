@@ -6,8 +6,8 @@
 
 #include <math.h>
 
-#include "schedulers/model/cost.h"
 #include "schedulers/draft/draft_legal.h"
+#include "schedulers/rules/rules.h"
 
 enum { MOST_OPERANDS = 32 };
 
@@ -54,12 +54,6 @@ void choose_prefetches(Draft *d, const Machine *m);
 
 /* Steps of time-recursive updates in diamonds. After legalizing: what is at root decides. */
 void choose_time_tiles(Draft *d, const Machine *m);
-/* For the cost model. The steps of a head for which its rows, and what they read, stay in a cache of this size; 1
- * without tiles over time. The cache is to hold a diamond; a row is in it for half of the diamond's steps on average.
- */
-double time_tiles_kept(const Draft *d, const Machine *m, int head, double size);
-/* The diamonds of a head, each of size^2 / (2 slope) points of its steps and rows; 0 without them. */
-double time_tiles_tasks(const Draft *d, int head);
 
 /* Vectors of half the register width. Last: all other lanes are chosen. */
 void choose_half_vectors(Draft *d, const Machine *m);

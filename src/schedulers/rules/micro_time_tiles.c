@@ -121,22 +121,3 @@ void choose_time_tiles(Draft *d, const Machine *m)
         }
     }
 }
-
-double time_tiles_kept(const Draft *d, const Machine *m, int head, double size)
-{
-    const Choice *c = &d->choices[head];
-    if (!c->time_size || size < machine_kept_l2(m))
-        return 1;
-    const double steps = (double)c->time_size / c->time_slope / 2;
-    return steps > 1 ? steps : 1;
-}
-
-double time_tiles_tasks(const Draft *d, int head)
-{
-    const GraphNode *node = &d->graph->nodes[head];
-    const Choice    *c    = &d->choices[head];
-    if (!c->time_size)
-        return 0;
-    const double area = (double)c->time_size * c->time_size / c->time_slope / 2;
-    return (double)node_extent(node, c->time_dim) * node->defs[c->time_update + 1].steps / area;
-}

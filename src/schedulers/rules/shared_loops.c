@@ -1,103 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Loop fusion inside a tile: members that read the same run in the same iteration, so that loads are shared.
+/* Shared loops: members that read the same run in the same iteration, so that loads are shared.
  *
  * From    Jangda and Bondhugula 2020, section 5.3: two functions of a group share their loops if they have common
- *         inputs and the same bounds.
- * Legal   if both are pure, computed and stored at the same level with the loops of the default schedule, and neither
- *         depends on the other. Each function is in at most one pair, and no pair depends on a node of another, so
- *         that the order in which loops are fused does not matter. */
-#include "schedulers/rules/shared_loops.h"
+ *         inputs and the same bounds. What is legal: draft/shared_loops.h. */
+#include "schedulers/draft/shared_loops.h"
 #include "schedulers/model/cost_tiles.h"
-
-typedef struct Pairs {
-    Draft *d;
-    bool  *needs;         /* by node: the one last asked about depends on it */
-    int    count, *later; /* the later node of each pair */
-} Pairs;
-
-static Pairs pairs_begin(Draft *d, Arena *arena)
-{
-    const size_t n = (size_t)d->graph->node_count + 1;
-    return (Pairs){ .d = d, .needs = ARENA_ARRAY(arena, bool, n), .later = ARENA_ARRAY(arena, int, n) };
-}
-
-/* Marks what node s depends on. */
-static void mark_needs(Pairs *p, int s)
-{
-    const Graph *g = p->d->graph;
-    memset(p->needs, 0, (size_t)g->node_count * sizeof *p->needs);
-    p->needs[s] = true;
-    for (int i = s; i >= 0; i--)
-        for (int k = 0; p->needs[i] && k < g->nodes[i].in_count; k++)
-            p->needs[g->nodes[i].in[k]->producer] = true;
-}
-
-/* Does one of the first two depend on one of the others, or is it one? */
-static bool meets(Pairs *p, const int *first, const int *other)
-{
-    for (int i = 0; i < 2; i++) {
-        mark_needs(p, first[i]);
-        if (p->needs[other[0]] || p->needs[other[1]])
-            return true;
-    }
-    return false;
-}
-
-/* Does it have the loops of the default schedule, and is it stored where it is computed? */
-static bool is_plain(const Draft *d, int s)
-{
-    const Choice *c = &d->choices[s];
-    if (c->where != WHERE_INSIDE || c->nest || c->memory || c->shares_with)
-        return false;
-    return c->store == c->compute && d->graph->nodes[s].def_count == 1 && d->graph->nodes[s].rank > 0;
-}
-
-static bool same_loops(const Draft *d, int a, int b)
-{
-    const Choice *ca = &d->choices[a], *cb = &d->choices[b];
-    const int     la = ca->lanes ? ca->lanes : draft_lanes(d, a), lb = cb->lanes ? cb->lanes : draft_lanes(d, b);
-    const bool    level = ca->group == cb->group && ca->at == cb->at && ca->compute == cb->compute;
-    return level && ca->align == cb->align && la == lb && d->graph->nodes[a].rank == d->graph->nodes[b].rank;
-}
-
-static bool may_share(Pairs *p, int a, int b)
-{
-    if (a >= b || !is_plain(p->d, a) || !is_plain(p->d, b) || !same_loops(p->d, a, b))
-        return false;
-    mark_needs(p, b);
-    if (p->needs[a])
-        return false;
-    for (int i = 0; i < p->count; i++) {
-        const int now[2] = { a, b }, made[2] = { p->later[i], p->d->choices[p->later[i]].shares_with - 1 };
-        if (meets(p, now, made) || meets(p, made, now))
-            return false;
-    }
-    return true;
-}
-
-static void share(Pairs *p, int a, int b)
-{
-    p->d->choices[b].shares_with = 1 + a;
-    p->later[p->count++]         = b;
-}
-
-void draft_legalize_shared(Draft *d)
-{
-    Arena scratch;
-    scratch_begin(&scratch, d->graph->pipeline->cx);
-    int  *asked = ARENA_ARRAY(&scratch, int, (size_t)d->graph->node_count + 1);
-    Pairs p     = pairs_begin(d, &scratch);
-    for (int s = 0; s < d->graph->node_count; s++) {
-        asked[s]                  = d->choices[s].shares_with - 1;
-        d->choices[s].shares_with = 0;
-    }
-    for (int s = 0; s < d->graph->node_count; s++)
-        if (asked[s] >= 0 && may_share(&p, asked[s], s))
-            share(&p, asked[s], s);
-    scratch_end(&scratch);
-}
-
-/* ---- Whether they should ------------------------------------------------------------------- */
+#include "schedulers/rules/micro_kernels.h"
 
 static bool same_bounds(const Tiles *t, int level, int a, int b)
 {
@@ -123,12 +31,12 @@ static int list_plain(const Draft *d, int group, int *out)
 {
     int count = 0;
     for (int s = 0; s < d->graph->node_count; s++)
-        if (is_plain(d, s) && d->choices[s].group == group && !d->choices[s].at)
+        if (shares_plainly(d, s) && d->choices[s].group == group && !d->choices[s].at)
             out[count++] = s;
     return count;
 }
 
-void draft_share_loops(Draft *d, const Machine *m)
+void choose_shared_loops(Draft *d, const Machine *m)
 {
     Arena scratch;
     scratch_begin(&scratch, d->graph->pipeline->cx);
@@ -142,9 +50,10 @@ void draft_share_loops(Draft *d, const Machine *m)
         tiles_make(&tiles, d, group, m, true, &scratch);
         for (int i = 0; i < count; i++)
             for (int k = i + 1; k < count; k++)
-                if (read_the_same(d->graph, at[i], at[k]) && same_loops(d, at[i], at[k]) &&
-                    same_bounds(&tiles, d->choices[at[i]].compute + 1, at[i], at[k]) && may_share(&p, at[i], at[k]))
-                    share(&p, at[i], at[k]);
+                if (read_the_same(d->graph, at[i], at[k]) && shares_same_loops(d, at[i], at[k]) &&
+                    same_bounds(&tiles, d->choices[at[i]].compute + 1, at[i], at[k]) &&
+                    pairs_may_share(&p, at[i], at[k]))
+                    pairs_share(&p, at[i], at[k]);
     }
     scratch_end(&scratch);
 }

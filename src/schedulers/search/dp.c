@@ -13,7 +13,6 @@
 #include "schedulers/search/group.h"
 #include "schedulers/rules/slice_groups.h"
 #include "schedulers/search/tile.h"
-#include "schedulers/rules/shared_loops.h"
 
 #include <math.h>
 
@@ -249,7 +248,7 @@ static Draft draft_with(const Graph *g, const Machine *m, const SchedulerOptions
     draft_choose_micro_kernels(&dp.d, m);
     draft_legalize(&dp.d);
     if (!options->no_together)
-        draft_share_loops(&dp.d, m);
+        choose_shared_loops(&dp.d, m);
     return dp.d;
 }
 

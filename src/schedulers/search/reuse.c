@@ -21,7 +21,6 @@
 #include "schedulers/graph/def_facts.h"
 #include "schedulers/search/group_internal.h"
 #include "schedulers/search/reuse_internal.h"
-#include "schedulers/rules/shared_loops.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -423,7 +422,7 @@ static void fill(Reuse *r, int head)
     const Segment  *s   = gather(r, head);
     if (draft_main(&r->d, head) == NO_DEF || sol->nest.loop_count == 0)
         return;
-    gr->stream     = draft_streams(&r->d, head, r->m);
+    gr->stream     = cost_streams(&r->d, head, r->m);
     gr->loop_count = sol->nest.loop_count;
     memcpy(gr->loops, sol->nest.loops, sizeof gr->loops);
     for (int k = 0; k + 1 < s->count; k++) {
@@ -487,6 +486,6 @@ Draft scheduler_reuse(const Graph *g, const Machine *m, const SchedulerOptions *
             fill(&r, s);
     draft_choose_micro_kernels(&r.d, m);
     draft_legalize(&r.d);
-    draft_share_loops(&r.d, m);
+    choose_shared_loops(&r.d, m);
     return r.d;
 }

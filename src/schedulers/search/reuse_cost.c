@@ -300,7 +300,7 @@ static double traffic_ns(const Model *c)
     const double out     = root_bytes(node_at(c->s, c->s->count - 1)),
                  threads = c->n->tasks < m->cores ? c->n->tasks : m->cores;
     const double all     = m->memory_all < m->memory_rate * threads ? m->memory_all : m->memory_rate * threads;
-    const bool   streams = draft_streams(c->s->d, c->s->nodes[c->s->count - 1], m);
+    const bool   streams = cost_streams(c->s->d, c->s->nodes[c->s->count - 1], m);
     close += out;
     memory += out > last ? out * (streams ? 1 : 2) : 0;
     const double l3_ns = close / 2 / ((m->l3 ? m->l3_rate : m->memory_rate) * threads), memory_ns = memory / 3 / all;

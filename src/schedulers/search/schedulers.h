@@ -4,7 +4,7 @@
 #ifndef KILN_SCHEDULERS_SCHEDULERS_H
 #define KILN_SCHEDULERS_SCHEDULERS_H
 
-#include "schedulers/model/cost.h"
+#include "schedulers/rules/rules.h"
 
 /* The budget of a scheduler, and the parts that it leaves out (the ablation of Jangda and Bondhugula 2020,
  * section 7.4.3). */

@@ -10,7 +10,6 @@
  * Strips are as high as leaves TASKS tasks for each core, because sliding windows start anew in each strip. */
 #include "schedulers/graph/def_facts.h"
 #include "schedulers/search/schedulers.h"
-#include "schedulers/rules/shared_loops.h"
 #include "schedulers/search/tile_internal.h"
 
 enum {
@@ -74,7 +73,7 @@ static void make_head(Strips *s, int at)
     const bool       few   = tile_planes(node) <= FEW_PLANES;
     if (draft_main(&s->d, at) == NO_DEF || node->kind == NODE_EXTERN)
         return;
-    gr->stream = draft_streams(&s->d, at, s->m);
+    gr->stream = cost_streams(&s->d, at, s->m);
     if (node->rank == 1) {
         const int64_t chunk = box_extent(&node->box, 0) / (TASKS * s->m->cores) / lanes * lanes;
         if (chunk >= LEAST_CHUNK)
@@ -285,6 +284,6 @@ Draft scheduler_strips(const Graph *g, const Machine *m, const SchedulerOptions 
         place(&s, at);
     draft_choose_micro_kernels(&s.d, m);
     draft_legalize(&s.d);
-    draft_share_loops(&s.d, m);
+    choose_shared_loops(&s.d, m);
     return s.d;
 }

@@ -535,7 +535,7 @@ double tile_group(TileSpace *t, const int *nodes, int count, int group, TileEffo
     if (!loops)
         return cost_now(t);
     find_among(t);
-    gr->stream = draft_streams(t->d, t->head, t->m);
+    gr->stream = cost_streams(t->d, t->head, t->m);
     Best best  = find_shape(t, gr, effort);
     if (best.cost == INFINITY) {
         tile_ungroup(t, nodes, count);

@@ -118,7 +118,7 @@ static void make_loops(Varied *v, int s)
     const int        lanes = draft_lanes(&v->d, s) / var->lanes;
     if (draft_main(&v->d, s) == NO_DEF)
         return;
-    gr->stream = draft_streams(&v->d, s, v->m);
+    gr->stream = cost_streams(&v->d, s, v->m);
     for (int d = node->rank - 1; d >= 2; d--)
         if (box_extent(&node->box, d) > FEW)
             group_add_loop(gr, d, 1, true, false);

@@ -13,13 +13,11 @@
  * of what the strip reads. A scan that only another scan reads has its copy in the memory order of that reader, inside
  * the reader's loops over the dimensions that neither scans: a channel at a time. */
 #include "schedulers/draft/draft_legal.h"
-#include "schedulers/rules/pattern_internal.h"
+#include "schedulers/draft/pattern_forms.h"
 
 enum {
-    LEAST_POINTS = 1 << 14, /* of the scan */
-    TRANSPOSED   = 4,       /* vectors that are transposed together */
-    AHEAD        = 16,      /* rows to prefetch ahead */
-    MOST_WIDTH   = 256      /* points of a strip */
+    TRANSPOSED = 4,  /* vectors that are transposed together */
+    AHEAD      = 16, /* rows to prefetch ahead */
 };
 
 /* ---- Facts ------------------------------------------------------------------------------ */
@@ -30,7 +28,7 @@ static uint32_t all_dims(const Func *f)
 }
 
 /* The dimensions that some update scans. */
-static uint32_t scanned_dims(const Draft *d, int s)
+uint32_t scan_dims(const Draft *d, int s)
 {
     const Func *f    = d->graph->nodes[s].func;
     uint32_t    dims = 0;
@@ -41,14 +39,14 @@ static uint32_t scanned_dims(const Draft *d, int s)
 
 /* The dimensions of the strip besides `across`: x is one, because blocks of it are transposed. The others have loops
  * outside. */
-static uint32_t inner_dims(const Draft *d, int s)
+uint32_t scan_inner_dims(const Draft *d, int s)
 {
-    return (scanned_dims(d, s) | 1u) & ~(1u << d->patterns[s].across);
+    return (scan_dims(d, s) | 1u) & ~(1u << d->patterns[s].across);
 }
 
-static uint32_t outer_dims(const Draft *d, int s)
+uint32_t scan_outer_dims(const Draft *d, int s)
 {
-    return all_dims(d->graph->nodes[s].func) & ~(inner_dims(d, s) | 1u << d->patterns[s].across);
+    return all_dims(d->graph->nodes[s].func) & ~(scan_inner_dims(d, s) | 1u << d->patterns[s].across);
 }
 
 /* Are points along `across` independent in all definitions, with no bounds over it? */
@@ -80,17 +78,17 @@ static bool may_copy(const Draft *d, int s)
     return d->facts[s].readers.count > 0 && name_is_free(d->graph->pipeline, d->graph->nodes[s].func->name, ".stage");
 }
 
-static bool has_scan_pattern(const Draft *d, int s)
+bool scan_has_pattern(const Draft *d, int s)
 {
     const GraphNode *node = &d->graph->nodes[s];
     const Pattern   *sp   = &d->patterns[s];
     if (node->kind != NODE_SCAN || node->is_output || sp->kind != PATTERN_SCAN)
         return false;
-    const bool in_range = sp->across >= 0 && sp->across < node->rank && sp->rows >= 2 && sp->rows <= MOST_WIDTH;
+    const bool in_range = sp->across >= 0 && sp->across < node->rank && sp->rows >= 2 && sp->rows <= MOST_SCAN_WIDTH;
     return in_range && is_independent(d, s, sp->across) && may_copy(d, s);
 }
 
-static int only_reader(const Draft *d, int s)
+int scan_only_reader(const Draft *d, int s)
 {
     const FuncFacts *facts = &d->facts[s];
     for (size_t i = 1; i < facts->readers.count; i++)
@@ -100,10 +98,10 @@ static int only_reader(const Draft *d, int s)
 }
 
 /* Does the reader, also a scan in strips, read s at its own point along all its outer dimensions? */
-static bool reads_own_outer_point(const Draft *d, int s, int reader)
+bool scan_read_at_own_outer_point(const Draft *d, int s, int reader)
 {
     const GraphNode *node  = &d->graph->nodes[s];
-    const uint32_t   outer = outer_dims(d, reader);
+    const uint32_t   outer = scan_outer_dims(d, reader);
     for (int i = 0; i < node->out_count; i++)
         for (int k = 0; k < node->rank; k++) {
             if ((outer & 1u << k) && !access_is_identity(&node->out[i]->access[k], k))
@@ -114,7 +112,7 @@ static bool reads_own_outer_point(const Draft *d, int s, int reader)
 
 bool scan_applies(const Draft *d, int s)
 {
-    return has_scan_pattern(d, s) && (d->choices[s].where == WHERE_ROOT || d->choices[s].where == WHERE_INSIDE);
+    return scan_has_pattern(d, s) && (d->choices[s].where == WHERE_ROOT || d->choices[s].where == WHERE_INSIDE);
 }
 
 /* Can the copy of a scan be inside the outer loops of its enclosing scan, which is its one reader? */
@@ -122,7 +120,7 @@ static bool may_be_nested(const Draft *d, int s, int reader)
 {
     if (d->choices[s].where != WHERE_ROOT || reader < 0 || d->patterns[s].enclosing_scan != reader + 1)
         return false;
-    return d->patterns[reader].kind == PATTERN_SCAN && reads_own_outer_point(d, s, reader);
+    return d->patterns[reader].kind == PATTERN_SCAN && scan_read_at_own_outer_point(d, s, reader);
 }
 
 void scan_legalize(Draft *d, int s)
@@ -131,9 +129,9 @@ void scan_legalize(Draft *d, int s)
     if (d->choices[s].where == WHERE_ROOT)
         sp->partner = 0;
     if (sp->dense != sp->across &&
-        (sp->dense < 0 || sp->dense >= d->graph->nodes[s].rank || !(inner_dims(d, s) & 1u << sp->dense)))
+        (sp->dense < 0 || sp->dense >= d->graph->nodes[s].rank || !(scan_inner_dims(d, s) & 1u << sp->dense)))
         sp->dense = 0;
-    const int reader = only_reader(d, s);
+    const int reader = scan_only_reader(d, s);
     if (sp->enclosing_scan && !may_be_nested(d, s, reader))
         sp->enclosing_scan = 0;
 }
@@ -141,7 +139,7 @@ void scan_legalize(Draft *d, int s)
 /* ---- Scan readers ----------------------------------------------------------------------- */
 
 /* Is nothing else inside the loops of the group? */
-static bool is_alone(const Draft *d, int group, int scan)
+bool scan_is_alone(const Draft *d, int group, int scan)
 {
     for (int s = 0; s < d->graph->node_count; s++)
         if (s != scan && d->choices[s].group == group &&
@@ -159,97 +157,11 @@ bool scan_reader_applies(const Draft *d, int s)
     const Choice *c    = &d->choices[s];
     if (d->graph->nodes[s].kind != NODE_PURE || c->where != WHERE_ROOT || !d->groups[c->group].loop_count)
         return false;
-    if (scan < 0 || scan >= s || !has_scan_pattern(d, scan) || d->patterns[scan].partner != s + 1)
+    if (scan < 0 || scan >= s || !scan_has_pattern(d, scan) || d->patterns[scan].partner != s + 1)
         return false;
     if (d->graph->nodes[scan].rank != d->graph->nodes[s].rank || d->choices[scan].where != WHERE_INSIDE)
         return false;
-    return d->choices[scan].group == c->group && is_alone(d, c->group, scan);
-}
-
-/* The node that reads each point of s once, directly or through inlined nodes; -1: there is none. */
-static int pointwise_reader(const Draft *d, int s)
-{
-    for (;;) {
-        const GraphNode *node = &d->graph->nodes[s];
-        if (node->out_count != 1 || !node->out[0]->pointwise || only_reader(d, s) < 0)
-            return -1;
-        s = node->out[0]->consumer;
-        if (d->choices[s].where != WHERE_INLINE)
-            return s;
-    }
-}
-
-/* The loops that scan_reader_print writes, but for blocks. Gives the loop over strips. */
-static int scan_reader_loops(Draft *d, Group *gr, int scan)
-{
-    const int      across = d->patterns[scan].across, rank = d->graph->nodes[scan].rank;
-    const uint32_t outer = outer_dims(d, scan);
-    gr->loop_count       = 0;
-    for (int k = rank - 1; k >= 0; k--)
-        if (outer & 1u << k)
-            group_add_loop(gr, k, 1, false, false);
-    const int strips = gr->loop_count;
-    group_add_loop(gr, across, d->patterns[scan].rows, true, false);
-    for (int k = rank - 1; k > 0; k--)
-        if (!(outer & 1u << k) && k != across)
-            group_add_loop(gr, k, 1, false, false);
-    if (across)
-        group_add_loop(gr, across, 1, false, false);
-    group_add_loop(gr, 0, stored_lanes(d, scan), false, true);
-    return strips;
-}
-
-static void find_scan_reader(Draft *d, int s)
-{
-    const int r = pointwise_reader(d, s);
-    if (r < 0 || d->graph->nodes[r].kind != NODE_PURE || d->choices[r].where != WHERE_ROOT ||
-        d->patterns[r].kind != PATTERN_NONE || d->graph->nodes[r].rank != d->graph->nodes[s].rank ||
-        !is_alone(d, d->choices[r].group, s))
-        return;
-    const int group        = d->choices[r].group;
-    const int strips       = scan_reader_loops(d, &d->groups[group], s);
-    d->choices[s]          = (Choice){ .where = WHERE_INSIDE, .group = group, .compute = strips, .store = strips };
-    d->patterns[s].partner = r + 1;
-    d->patterns[r]         = (Pattern){ .kind = PATTERN_SCAN_READER, .partner = s + 1 };
-}
-
-/* ---- The choice ------------------------------------------------------------------------- */
-
-void scan_choose(Draft *d, int s, const Machine *m)
-{
-    const GraphNode *node   = &d->graph->nodes[s];
-    const int        lanes  = stored_lanes(d, s);
-    int              across = 0;
-    if (node->kind != NODE_SCAN || !node->rank || box_points(&node->box, node->rank) < LEAST_POINTS)
-        return;
-    const uint32_t steps = scanned_dims(d, s);
-    while (across < node->rank && (steps & 1u << across))
-        across++;
-    if (across == node->rank || lanes < 2 || box_extent(&node->box, across) < 2 * lanes)
-        return;
-    int64_t bytes = node->bytes * 2 * lanes;
-    for (int k = 0; k < node->rank; k++)
-        bytes *= steps & 1u << k ? box_extent(&node->box, k) : 1;
-    d->patterns[s] = (Pattern){ .kind   = PATTERN_SCAN,
-                                .across = across,
-                                .rows   = bytes > m->l2 / 2 || 2 * lanes > MOST_WIDTH ? lanes : 2 * lanes };
-    if (!has_scan_pattern(d, s))
-        d->patterns[s] = (Pattern){ .kind = PATTERN_NONE };
-}
-
-/* Consumers first. */
-void scan_choose_late(Draft *d, int s)
-{
-    if (d->choices[s].where != WHERE_ROOT || !has_scan_pattern(d, s))
-        return;
-    Pattern  *sp     = &d->patterns[s];
-    const int reader = only_reader(d, s);
-    find_scan_reader(d, s);
-    if (sp->partner || reader < 0 || !has_scan_pattern(d, reader))
-        return;
-    const int across   = d->patterns[reader].across;
-    sp->dense          = across != sp->across && (inner_dims(d, s) & 1u << across) ? across : 0;
-    sp->enclosing_scan = reads_own_outer_point(d, s, reader) ? reader + 1 : 0;
+    return d->choices[scan].group == c->group && scan_is_alone(d, c->group, scan);
 }
 
 /* ---- The text --------------------------------------------------------------------------- */
@@ -299,16 +211,16 @@ static void print_taker_loops(Text *out, const Draft *d, int s, const Func *f, i
     const Pattern *sp    = &d->patterns[s];
     const int      lanes = stored_lanes(d, s);
     if (dense != sp->across) {
-        print_transpose(out, f, sp->across, dense, inner_dims(d, s) & ~(1u << dense), outer_dims(d, s), sp->rows,
-                        lanes);
+        print_transpose(out, f, sp->across, dense, scan_inner_dims(d, s) & ~(1u << dense), scan_outer_dims(d, s),
+                        sp->rows, lanes);
         return;
     }
     LoopNames   n = loop_names(out->arena, f, -1);
     const char *o = loop_name(&n, f->args[sp->across], "o"), *i = loop_name(&n, f->args[sp->across], "i");
     text_printf(out, ".split(%s, %s, %s, %lld).reorder(%s", f->args[sp->across], o, i, (long long)sp->rows, i);
-    print_dims(out, f, inner_dims(d, s));
+    print_dims(out, f, scan_inner_dims(d, s));
     text_printf(out, ", %s", o);
-    print_dims(out, f, outer_dims(d, s));
+    print_dims(out, f, scan_outer_dims(d, s));
     text_printf(out, ").parallel(%s).vectorize(%s, %d)", o, i, lanes);
 }
 
@@ -348,7 +260,7 @@ static void print_copy(Text *out, const Draft *d, int s)
     }
     text_add(out, ")");
     if (sp->enclosing_scan) {
-        const uint32_t outer  = outer_dims(d, sp->enclosing_scan - 1);
+        const uint32_t outer  = scan_outer_dims(d, sp->enclosing_scan - 1);
         int            inmost = 0;
         while (!(outer & 1u << inmost))
             inmost++;

@@ -11,18 +11,10 @@
  *     n.update(0).reorder(i, vo).vectorize(i, 16)
  *     bin.stage(n.rfactor.rfactor).compute_at(n.rfactor.rfactor.update(0), vi).vectorize(x, 16)
  *
- * Free variables of the update are outside its steps and inside the strips. A private copy costs its bins twice, to
- * initialize and to add up. There are enough copies for every core, but each has many more steps than bins. */
-#include "schedulers/rules/pattern_internal.h"
+ * Free variables of the update are outside its steps and inside the strips. */
+#include "schedulers/draft/pattern_forms.h"
 
-enum {
-    TASKS         = 4 /* for each core */,
-    STEPS_PER_BIN = 8,
-    COPIES        = 4,
-    LEAST_STEPS   = 1 << 14,
-    MOST_RVARS    = 8,
-    MOST_DEPTH    = 4 /* of inlined nodes */
-};
+enum { MOST_RVARS = 8, MOST_DEPTH = 4 /* of inlined nodes */ };
 
 static const Update *only_update(const Draft *d, int s)
 {
@@ -37,7 +29,7 @@ bool privatize_applies(const Draft *d, int s)
            d->groups[d->choices[s].group].loop_count == 0 && f->update_count == 1 &&
            !d->facts[s].defs[1].other_points && f->rank >= 1 && f->rank + 2 <= KN_MAX_RANK &&
            f->updates[0].rvar_count <= MOST_RVARS && sp->rows >= 1 && sp->rows < 1 << 20 &&
-           (sp->copies == 1 || sp->copies == COPIES) && name_is_free(d->graph->pipeline, f->name, ".rfactor") &&
+           (sp->copies == 1 || sp->copies == PRIVATE_COPIES) && name_is_free(d->graph->pipeline, f->name, ".rfactor") &&
            name_is_free(d->graph->pipeline, f->name, ".rfactor.rfactor") && update_combines(d, s);
 }
 
@@ -86,56 +78,6 @@ bool feeds_rows(const Draft *d, int p, int s)
         return false;
     def_visit(feed.pool, d->graph->nodes[s].func, 0, note_read, &feed);
     return feed.any && feed.ok;
-}
-
-/* Evaluations of p for other nodes than s, relative to its points. */
-static double other_evaluations(const Draft *d, int p, int s)
-{
-    const GraphNode *node  = &d->graph->nodes[p];
-    double           asked = 0;
-    for (int i = 0; i < node->out_count; i++)
-        if (node->out[i]->consumer != s)
-            asked +=
-                node->out[i]->accesses * d->graph->nodes[node->out[i]->consumer].defs[node->out[i]->update + 1].points;
-    return asked / (node->defs[0].points > 1 ? node->defs[0].points : 1);
-}
-
-/* A node with a copy for s need be stored for other readers only. If these read each point once, it is inlined there.
- */
-static void inline_feeds(Draft *d, int s)
-{
-    const GraphNode *node = &d->graph->nodes[s];
-    for (int i = 0; i < node->in_count; i++) {
-        const int p = node->in[i]->producer;
-        if (d->choices[p].where == WHERE_ROOT && draft_may_inline(d, p) && feeds_rows(d, p, s) &&
-            other_evaluations(d, p, s) <= hardly_more)
-            d->choices[p] = (Choice){ .where = WHERE_INLINE, .group = d->choices[s].group };
-    }
-}
-
-/* ---- The choice ------------------------------------------------------------------------- */
-
-void privatize_choose(Draft *d, int s, const Machine *m)
-{
-    const GraphNode *node = &d->graph->nodes[s];
-    if (node->kind != NODE_SCATTER || node->func->update_count != 1)
-        return;
-    const Work  *work  = &node->defs[1];
-    const double bins  = (double)box_points(&node->box, node->rank),
-                 outer = node->func->updates[0].rvar_count ? (double)work->extents[0] : 0;
-    const double limit = work->points / (STEPS_PER_BIN * (bins > 1 ? bins : 1));
-    double       parts = (double)TASKS * m->cores;
-    parts              = parts > limit ? limit : parts;
-    parts              = parts > outer ? outer : parts;
-    if (parts < 2 || work->points < LEAST_STEPS)
-        return;
-    const bool four = limit / parts >= COPIES;
-    d->patterns[s] =
-        (Pattern){ .kind = PATTERN_PRIVATIZE, .rows = (int64_t)(outer / parts + 0.999), .copies = four ? COPIES : 1 };
-    if (privatize_applies(d, s))
-        inline_feeds(d, s);
-    else
-        d->patterns[s].kind = PATTERN_NONE;
 }
 
 /* ---- The text --------------------------------------------------------------------------- */

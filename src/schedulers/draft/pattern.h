@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Patterns: schedules for nodes that rows and tiles do not suit: histograms, scans, separable windows, grids.
  *
- * They are rules on the graph and on expressions, the same for every scheduler. draft_plain calls patterns_choose,
- * because a pattern decides what its neighbours may do (the bins that a histogram reads need not be stored). The
- * choice of micro kernels calls patterns_choose_late. draft_legalize drops a pattern that does not apply, so that what
- * is left is legal.
+ * Here is what each of them is: where it applies, how it is made legal, its text. Rules choose them
+ * (rules/patterns.h). draft_legalize drops a pattern that does not apply, so that what is left is legal.
  *
  *     privatize    f(bin(u, v)) += 1: a private copy of f for each strip of steps, strips in parallel, then their
  *                  sum. A strip has several copies, so that successive steps that hit the same bin do not wait for
@@ -45,10 +43,6 @@ typedef struct Pattern {
 
 /* Room for the patterns of all nodes, none chosen. */
 Pattern *patterns_new(const Graph *g, Arena *arena);
-/* Chooses patterns for the plain draft, and what is then best inlined. */
-void patterns_choose(Draft *d, const Machine *m);
-/* Chooses what depends on where all nodes are. */
-void patterns_choose_late(Draft *d);
 /* May node s be inside the loops of this head, as far as patterns decide it? */
 bool pattern_may_join(const Draft *d, int s, int head);
 /* Drops scan readers that cannot be: before levels are legalized. */

@@ -1,42 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /* Patterns: their table, and what they share. */
 #include "schedulers/draft/draft_legal.h"
-#include "schedulers/rules/pattern_internal.h"
+#include "schedulers/draft/pattern_forms.h"
 
-/* Does the pattern apply to the node where it is; its choice (NULL: another pattern's); its text; makes its numbers
- * legal where it applies (NULL: they all are). */
+/* Does the pattern apply to the node where it is; its text; makes its numbers legal where it applies (NULL: they all
+ * are). */
 static const struct PatternInfo {
     bool (*applies)(const Draft *d, int s);
-    void (*choose)(Draft *d, int s, const Machine *m);
     void (*print)(Text *out, const Draft *d, int s);
     void (*legalize)(Draft *d, int s);
-} rules[PATTERN_COUNT] = {
-    [PATTERN_PRIVATIZE]   = { privatize_applies, privatize_choose, privatize_print, NULL },
-    [PATTERN_SCAN]        = { scan_applies, scan_choose, scan_print, scan_legalize },
-    [PATTERN_SCAN_READER] = { scan_reader_applies, NULL, scan_reader_print, NULL },
-    [PATTERN_SEPARATE]    = { separate_applies, separate_choose, separate_print, NULL },
-    [PATTERN_GRID]        = { grid_applies, grid_choose, grid_print, NULL },
+} forms[PATTERN_COUNT] = {
+    [PATTERN_PRIVATIZE]   = { privatize_applies, privatize_print, NULL },
+    [PATTERN_SCAN]        = { scan_applies, scan_print, scan_legalize },
+    [PATTERN_SCAN_READER] = { scan_reader_applies, scan_reader_print, NULL },
+    [PATTERN_SEPARATE]    = { separate_applies, separate_print, NULL },
+    [PATTERN_GRID]        = { grid_applies, grid_print, NULL },
 };
 
 Pattern *patterns_new(const Graph *g, Arena *arena)
 {
     return ARENA_ARRAY(arena, Pattern, (size_t)g->node_count + 1);
-}
-
-void patterns_choose(Draft *d, const Machine *m)
-{
-    for (int s = 0; s < d->graph->node_count; s++)
-        for (int kind = PATTERN_NONE + 1; kind < PATTERN_COUNT; kind++)
-            if (d->patterns[s].kind == PATTERN_NONE && rules[kind].choose)
-                rules[kind].choose(d, s, m);
-}
-
-void patterns_choose_late(Draft *d)
-{
-    for (int s = d->graph->node_count; s-- > 0;) {
-        scan_choose_late(d, s);
-        grid_choose_late(d, s);
-    }
 }
 
 /* A scan whose steps are repeated in each tile, if the halo of a tile is small: what it reads of itself, along
@@ -72,10 +55,10 @@ bool pattern_may_join(const Draft *d, int s, int head)
 static void legalize_pattern(Draft *d, int s)
 {
     const PatternKind kind = d->patterns[s].kind;
-    if (kind != PATTERN_NONE && (kind < 0 || kind >= PATTERN_COUNT || !rules[kind].applies(d, s)))
+    if (kind != PATTERN_NONE && (kind < 0 || kind >= PATTERN_COUNT || !forms[kind].applies(d, s)))
         d->patterns[s] = (Pattern){ .kind = PATTERN_NONE };
-    else if (rules[kind].legalize)
-        rules[kind].legalize(d, s);
+    else if (forms[kind].legalize)
+        forms[kind].legalize(d, s);
 }
 
 void patterns_legalize_scan_readers(Draft *d)
@@ -100,7 +83,7 @@ double pattern_work_share(const Draft *d, int s)
 void pattern_print(Text *out, const Draft *d, int s)
 {
     if (!scan_is_nested(d, s))
-        rules[d->patterns[s].kind].print(out, d, s);
+        forms[d->patterns[s].kind].print(out, d, s);
 }
 
 /* ---- Names ------------------------------------------------------------------------------ */
