@@ -151,11 +151,46 @@ static const Stmt *inside_loop(Build *b, LoopNest *n, int i)
     return body;
 }
 
+/* Do the bounds of a reduction variable depend on an argument? */
+static bool steps_depend(Build *b, const Update *u, const char *arg)
+{
+    const Expr *other  = x_add(b->lw, x_var(b->lw, arg), x_int(b->lw, 1));
+    bool        depend = false;
+    for (int i = 0; u && i < u->rvar_count; i++)
+        depend |= expr_substitute(b->lw->exprs, u->rvars[i].lo, 1, &arg, &other) != u->rvars[i].lo ||
+                  expr_substitute(b->lw->exprs, u->rvars[i].hi, 1, &arg, &other) != u->rvars[i].hi;
+    return depend;
+}
+
+/* Skips points that only bound or align_bounds adds, where the steps of a point depend on it: those of such a point
+ * would ask producers for more than they store. `open`: the dimensions, a bit each, that had no value yet. */
+static void skip_unneeded(Build *b, LoopNest *n, unsigned open, Prelude *w)
+{
+    Lower      *lw = b->lw;
+    const Func *f  = n->def->func;
+    for (int d = 0; n->widened && d < f->rank; d++)
+        if (n->shared[d] && open >> d & 1 && nest_find(n, f->args[d])->bound &&
+            steps_depend(b, nest_update(n), f->args[d])) {
+            const Expr *x = x_var(lw, f->args[d]);
+            prelude_if(b, w, x_and(lw, x_le(lw, n->box.min[d], x), x_le(lw, x, n->box.max[d])));
+        }
+}
+
+/* The dimensions whose variables have no value yet, a bit each. */
+static unsigned open_dimensions(const LoopNest *n)
+{
+    unsigned open = 0;
+    for (int d = 0; d < n->def->func->rank; d++)
+        open |= (unsigned)(n->shared[d] && !nest_find(n, n->def->func->args[d])->bound) << d;
+    return open;
+}
+
 /* Loop i without versions. */
 static const Stmt *open_plain(Build *b, LoopNest *n, int i)
 {
     Lower          *lw   = b->lw;
     const PlanLoop *loop = &n->def->loops[i];
+    const unsigned  open = open_dimensions(n);
     nest_range(b, n, loop->var);
     NestVar    *at  = nest_find(n, loop->var);
     const Expr *min = at->min, *extent = at->extent;
@@ -176,6 +211,7 @@ static const Stmt *open_plain(Build *b, LoopNest *n, int i)
     w.pushed++;
     at->bound = true;
     nest_bind_known(b, n, &w);
+    skip_unneeded(b, n, open, &w);
     shared_loops_bind(b, n, i, &w);
     prefetches(b, n, i, &w);
     const Stmt *body = level_build(b, (PlanLevel){ n->def, i }, n, inside_loop, i + 1);

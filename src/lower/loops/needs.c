@@ -216,6 +216,7 @@ void note_access(void *user, const Expr *call, const SymSpan *index, const Expr 
     SymSpan kept[KN_MAX_RANK];
     for (int d = 0; d < f->rank; d++)
         kept[d] = nonmonotonic >> d & 1 ? span_within_stored(r, f, d, index[d]) : index[d];
+    n->missing = !n->any ? r->missing : n->missing && r->missing ? x_op(b->lw, EX_OR, n->missing, r->missing) : NULL;
     grow_need_if(r, n, f, kept, read_if ? name_condition(r, read_if) : NULL, guard);
     n->certain = n->certain || !guard;
 }

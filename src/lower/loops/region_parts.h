@@ -12,6 +12,7 @@ typedef struct SymNeed {
     bool        any, certain; /* certain: not only under conditions on parameters and sizes */
     SymBox      box;
     const Expr *read_if; /* at root: the condition that it is read at all; NULL: it always is */
+    const Expr *missing; /* where it fails the box has no points, and begins one past its end; NULL: it has some */
 } SymNeed;
 
 /* At root: an access in a branch that is never taken. If the same call happens elsewhere, the boxes inside loops
@@ -33,9 +34,9 @@ typedef struct RegionWalk {
     bool          writing;
     const Expr *when; /* the condition that anything of the reader is computed; NULL: it is. For shared loops, and boxes
                          that may be empty */
-    const Expr
-        *missing;  /* of a reader with a sliding window: the condition that any of it is missing; NULL: it has none */
-    SymNeed *self; /* where accesses of the reader to itself go; NULL: nowhere */
+    const Expr *missing; /* of a reader with a sliding window, or read by one alone: the condition that any of the
+                            window is missing; NULL: it has none */
+    SymNeed *self;       /* where accesses of the reader to itself go; NULL: nowhere */
     Prelude *w;
     bool     root;
     Map      read_if; /* condition -> the variable that names it */

@@ -284,8 +284,9 @@ static void find_region(RegionWalk *r, const Func *f)
         b->read_if[f->id] = boxes.read_if;
         check_coordinates(r, &r->need[f->id].box, &boxes, f->rank);
     }
+    r->missing = r->need[f->id].missing;
     if (here && !stored)
-        r->missing = slide_box(b, f, &boxes, r->w);
+        r->missing = x_and(b->lw, r->missing, slide_box(b, f, &boxes, r->w));
     visit_function(r, f, &boxes);
     if (here && !stored && b->slides[f->id].march.step)
         boxes.pure.max[b->slides[f->id].dims[0]] = b->slides[f->id].march.last;

@@ -554,7 +554,7 @@ static const Stmt *find_kernels(void *user, const Stmt *s)
     InteriorPass *p = user;
     const StmtMap m = { p->lw->arena, find_kernels, NULL, p };
     const int     n = p->host_count;
-    if (s->kind == STMT_LET && n < MOST_NAMES) {
+    if (s->kind == STMT_LET && n < MOST_NAMES && !expr_reads_any(p->lw->exprs, s->let.value)) {
         p->host_values[n] = expr_substitute(p->lw->exprs, s->let.value, n, p->host_names, p->host_values);
         p->host_names[n]  = s->let.name;
         p->host_count++;

@@ -127,8 +127,11 @@ static bool are_apart(RegisterPass *p)
 
 /* ---- Scopes -------------------------------------------------------------------------------------- */
 
+/* A let whose value was loaded stays a name: memory may be another when the name is used. */
 static void push_let(RegisterPass *p, const Stmt *s)
 {
+    if (expr_reads_any(p->lw->exprs, s->let.value))
+        return;
     if (p->let_count == MOST_LETS) {
         p->why = "its kernel is too large";
         return;

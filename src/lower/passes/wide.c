@@ -264,9 +264,10 @@ static void find_ports(void *user, const Expr *e)
         find_ports(p, e->args[i]);
 }
 
+/* A let whose value was loaded stays a name: memory may be another when the name is used. */
 static void push_start(WidePass *p, const char *name, const Expr *value)
 {
-    if (p->start_count == MOST_NAMES)
+    if (p->start_count == MOST_NAMES || expr_reads_any(p->lw->exprs, value))
         return;
     p->start_values[p->start_count] = expr_substitute(p->lw->exprs, value, p->start_count, p->starts, p->start_values);
     p->starts[p->start_count++]     = name;
@@ -274,7 +275,7 @@ static void push_start(WidePass *p, const char *name, const Expr *value)
 
 static void push_let(WidePass *p, const Stmt *s)
 {
-    if (p->name_count == MOST_NAMES)
+    if (p->name_count == MOST_NAMES || expr_reads_any(p->lw->exprs, s->let.value))
         return;
     p->values[p->name_count] = expr_substitute(p->lw->exprs, s->let.value, p->name_count, p->names, p->values);
     p->names[p->name_count]  = s->let.name;
