@@ -155,13 +155,13 @@ def summary_text(whole):
 HOW = """Written by `make bench`. A time is the minimum of all runs, in ms. There {are} {rounds} round{s}. In each, every variant is called in turn
 and runs for {seconds:g} s after a warm-up, at least three times. Plain C is called in one round only, with one thread. Threads
 are not bound to CPUs. All variants read the same files, and their results are compared. A variant marked * has another
-result than Kiln, and no ratio.
+result than Kiln, and no ratio.{took}
 
 - *Kiln, hand* has the schedule in `apps/NAME/NAME.sched`, *Kiln, auto* the one that `kiln run` makes when none is given,
   *Kiln, none* the compiler's default (`--scheduler none`). Sizes are in `apps/NAME/NAME.bench`.
 - *Halide, hand* is the program in `bench/peers/halide`. *Mullapudi* and *Adams* are the same program with a schedule from
   Halide's auto-schedulers. Each is the fastest of several variants (vectors of 32 and 64 bytes, with and without AVX-512,
-  three cache sizes for Mullapudi).
+  three cache sizes for Mullapudi). `bench/peers/README.md` says how these schedules were compared with Halide's own.
 - *floor* estimates the lower bound on this machine: the time to read all inputs and write all outputs once (copy), or to
   do the arithmetic at peak (arithmetic), whichever is longer. Both are measured in the same run; `bench/apps.json` has the
   counts of operations. *of floor* is the floor's time over Kiln's. It can be above 100 %, for example where data stay in
@@ -186,7 +186,7 @@ def failures(whole):
 
 def document(whole):
     last = whole["threads"][-1]
-    parts = ["# Benchmarks", "", HOW.format(are="is" if whole["rounds"] == 1 else "are", s="" if whole["rounds"] == 1 else "s", **whole)]
+    parts = ["# Benchmarks", "", HOW.format(took=f" The run took {whole['minutes']:.0f} minutes." if whole.get("minutes") else "", are="is" if whole["rounds"] == 1 else "are", s="" if whole["rounds"] == 1 else "s", **whole)]
     parts += [markdown([["machine", ""]] + [[name, value] for name, value in whole["machine"].items()], [""]), ""]
     if whole["missing"]:
         parts += [f"Not measured, because not built here: {', '.join(whole['missing'])}.", ""]

@@ -220,6 +220,15 @@ static void copy_setup(PeerCall *call)
 
 /* ---- arithmetic ---- */
 
+/* Bytes of the widest vector register. */
+#if defined(__AVX512F__)
+enum { REGISTER = 64 };
+#elif defined(__AVX__)
+enum { REGISTER = 32 };
+#else
+enum { REGISTER = 16 };
+#endif
+
 enum { CHAINS = 12 };
 
 typedef struct {
@@ -240,11 +249,11 @@ typedef struct {
 #define CHAIN_END(v) __asm__ volatile("" : : "v"(v));
 
 #define KERNEL(name, type, per_lane, step)                                                                             \
-    typedef type Lanes_##name __attribute__((vector_size(LINE)));                                                      \
+    typedef type Lanes_##name __attribute__((vector_size(REGISTER)));                                                  \
     static void  work_##name(void *work, int part, int parts)                                                          \
     {                                                                                                                  \
         const Arithmetic *a    = work;                                                                                 \
-        const double      each = (double)CHAINS * (double)(LINE / sizeof(type)) * (per_lane);                          \
+        const double      each = (double)CHAINS * (double)(REGISTER / sizeof(type)) * (per_lane);                      \
         Lanes_##name      v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, b = (Lanes_##name){ 0 } + 1,               \
                                                                        c = (Lanes_##name){ 0 };                        \
         __asm__("" : "+v"(b), "+v"(c));                                                                                \

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* bilateral_grid: the grid is filled and blurred along z a row of cells at a time, rows in parallel; the other two
- * blurs are whole; the slice is vectorized and gathers. On a GPU the grid of 8x8 cells is filled in shared memory and
- * blurred along z from there; sum and count stand side by side in memory and are one vector. */
+/* bilateral_grid: the grid is filled and blurred along z a row of cells at a time, rows in parallel; the blur along x
+ * is whole; that along y is computed for a row of cells, in the task of its pixels; the slice is vectorized and
+ * gathers. All are stored c, z, x, y, so that a vector is what lies one above the other in a cell. On a GPU the grid of
+ * 8x8 cells is filled in shared memory and blurred along z from there; sum and count stand side by side in memory and
+ * are one vector. */
 #include "app.h"
 
 Func bilateral_grid(App &app)
@@ -39,12 +41,21 @@ Func bilateral_grid(App &app)
 
     if (app.manual) {
         const int n = app.lanes<float>();
-        grid.compute_at(bz, y).reorder(c, z, x, y).unroll(c).vectorize(x, n);
+        Var       row("row"), cz("cz");
+        bz.compute_root();
+        grid.compute_at(bz, y);
+        bx.compute_root();
+        by.compute_at(out, row);
+        for (Func f : { grid, bz, bx, by })
+            f.bound(c, 0, 2)
+                .reorder_storage(c, z, x, y)
+                .reorder(c, z, x, y)
+                .fuse(c, z, cz)
+                .vectorize(cz, n, TailStrategy::RoundUp);
         grid.update().reorder(c, cell.x, cell.y, x, y).unroll(c);
-        bz.compute_root().reorder(x, z, c, y).parallel(y).vectorize(x, n).unroll(c, 2);
-        bx.compute_root().reorder(x, y, z, c).parallel(z).vectorize(x, n);
-        by.compute_root().reorder(x, y, z, c).parallel(z).vectorize(x, n);
-        out.parallel(y, 8).vectorize(x, n);
+        bz.parallel(y);
+        bx.parallel(y, 8);
+        out.split(y, row, y, S).parallel(row).vectorize(x, n);
     }
     if (app.gpu) {
         Var xo("xo"), yo("yo"), xt("xt"), yt("yt"), two("two");

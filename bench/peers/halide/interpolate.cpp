@@ -74,6 +74,7 @@ Func interpolate(App &app)
             if (l < 6)
                 r[l].reorder(c, x, y).unroll(c).vectorize(x, v, TailStrategy::GuardWithIf).parallel(y, 16);
         }
+        out.bound(x, 0, W).bound(y, 0, H);
         out.bound(c, 0, 3).reorder(c, x, y).unroll(c).split(y, strip, y, 32).vectorize(x, v).parallel(strip);
         for (int l = 0; l < whole && l < L - 1; l++) {
             if (l > 0)

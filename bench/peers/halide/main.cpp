@@ -241,8 +241,9 @@ std::vector<Way> ways(const std::string &variant)
             all.push_back({ t, 32, 0, name + "-32-byte" });
         } else if (variant == "mullapudi") {
             all.push_back({ t, 0, DEFAULT_CACHE, name + "-cache-default" });
-            all.push_back({ t, 0, level2, name + "-cache-level2" });
             all.push_back({ t, 0, SMALL_CACHE, name + "-cache-512K" });
+            if (level2 != SMALL_CACHE)
+                all.push_back({ t, 0, level2, name + "-cache-level2" });
         } else {
             all.push_back({ t, 0, DEFAULT_CACHE, name });
         }

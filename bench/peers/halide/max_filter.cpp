@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* max_filter: slabs of columns in parallel; the maxima of 2^s rows are rings of rows, and so is, for a row of the
- * result, what each height of the disc reads. */
+ * result, what each height of the disc reads. The tails of slabs shift inwards: a guard would stay in the innermost
+ * loop, because the fused loop hides which slab is the last, and would keep storage from being folded. */
 #include "app.h"
 
 #include <set>
@@ -97,9 +98,7 @@ Func max_filter(App &app)
 
     if (app.manual) {
         const int n = app.lanes<float>();
-        out.split(x, slab, x, 256, TailStrategy::GuardWithIf)
-            .split(y, rows, y, 512, TailStrategy::GuardWithIf)
-            .reorder(x, y, slab, rows, c);
+        out.split(x, slab, x, 256).split(y, rows, y, 512).reorder(x, y, slab, rows, c);
         out.fuse(rows, c, task).fuse(slab, task, task).parallel(task).vectorize(x, n);
         for (auto &each : v)
             each.second.compute_at(out, y).vectorize(x, n, TailStrategy::RoundUp);
