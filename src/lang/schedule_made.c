@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What directives of a schedule make: versions of a definition (specialize), and functions beside the pipeline's
- * (stage, clone, rfactor, separate, checkpoint).
+ * (stage, clone, rfactor, separate, double, checkpoint).
  *
  * Their names, arguments and loops are known here, so that the rest of the schedule can be checked against them; what
  * they compute, but for stages, is worked out where the schedule is obeyed (plan/derive.c, plan/separate.c,
- * plan/checkpoint.c). */
+ * plan/double.c, plan/checkpoint.c). */
 #include "lang/scheduling.h"
 
 /* A function beside the pipeline's, of a name that is new: "in.stage", "hist.rfactor.2". */
@@ -93,7 +93,8 @@ typedef struct NameList {
     VEC(const char *) names;
 } NameList;
 
-/* The reduction loops of an update, which may have been split so far (for rfactor) but nothing else. */
+/* The reduction loops of an update. So far it may have been split (for rfactor) or separated (for double), but nothing
+ * else. */
 static bool reduction_loops(Scheduling *s, const Directive *d, NameList *out)
 {
     Elab         *el     = s->el;
@@ -106,13 +107,18 @@ static bool reduction_loops(Scheduling *s, const Directive *d, NameList *out)
         size_t           at = 0;
         if (b->func != d->func || b->update != d->update)
             continue;
+        if (directive_is(d, DIR_DOUBLE) && directive_is(b, DIR_SEPARATE)) {
+            out->names.at[0] = b->args[0].name;
+            out->names.count = 1;
+            continue;
+        }
         while (at < out->names.count && b->arg_count && out->names.at[at] != b->args[0].name)
             at++;
         if (!splits || !directive_is(b, DIR_SPLIT) || at == out->names.count) {
             diag_error(
                 el->cx, d->loc,
                 arena_printf(el->arena,
-                             "begin the update's directives with %s; the others then go to the two functions it makes",
+                             "begin the update's directives with %s; the others then go to the functions it makes",
                              d->info->name),
                 splits ? "only splits of reduction variables may come before `%s`, not `%s`"
                        : "nothing may come before `%s`: there is `%s`",
@@ -148,6 +154,15 @@ static int reduction_loop(Scheduling *s, const Directive *d, const char *usage, 
     return -1;
 }
 
+/* The reduction variable of that name, with its bounds; without them if it is the loop of a split. */
+static RVar known_variable(const Update *u, const char *name)
+{
+    for (int i = 0; i < u->rvar_count; i++)
+        if (u->rvars[i].name == name)
+            return u->rvars[i];
+    return (RVar){ .name = name };
+}
+
 /* A function with an update over the loops but the one at `at`, which alone is left to the update of the directive. Its
  * arguments are free where the update's are, and those beyond. */
 static Func *make_partial(Scheduling *s, const Directive *d, const char *name, int rank, const NameList *loops, int at)
@@ -164,7 +179,7 @@ static Func *make_partial(Scheduling *s, const Directive *d, const char *name, i
         u->is_free[k] = k >= d->func->rank || d->func->updates[d->update].is_free[k];
     for (size_t i = 0; i < loops->names.count; i++)
         if ((int)i != at)
-            u->rvars[u->rvar_count++].name = loops->names.at[i];
+            u->rvars[u->rvar_count++] = known_variable(&d->func->updates[d->update], loops->names.at[i]);
     Loops *own       = loops_of(s, d->func, d->update);
     own->names.count = 0;
     for (int k = 0; k < d->func->rank; k++)
@@ -212,6 +227,31 @@ static Func *make_separate(Scheduling *s, Directive *d)
         return NULL;
     d->also = make_partial(s, d, arena_printf(s->el->arena, "%s.sum", name), d->func->rank, &loops, at);
     return make_copy(s, d, name, d->also);
+}
+
+/* f.update(k).double(r): f.double[1], f.double[2], f.double[4], … up to the steps of r; nothing is left of the update.
+ */
+static Func *make_double(Scheduling *s, Directive *d)
+{
+    enum { MOST_STEPS = 1 << 16 };
+    Elab     *el    = s->el;
+    NameList  loops = { { 0 } };
+    const int at    = reduction_loop(s, d, "f.update(0).double(r)", &loops);
+    int64_t   steps = 0;
+    if (at < 0)
+        return NULL;
+    const RVar r = known_variable(&d->func->updates[d->update], loops.names.at[at]);
+    if (!r.hi || !expr_difference(r.hi, r.lo, &steps) || steps < 1 || steps > MOST_STEPS) {
+        diag_error(el->cx, d->args[0].loc, "let its bounds be constants, or leave `double` out",
+                   "`double` needs a number of steps of `%s` that is a constant from 1 to %d", r.name, MOST_STEPS);
+        return NULL;
+    }
+    d->windows = ARENA_ARRAY(el->arena, Func *, 32);
+    for (int64_t taps = 1; taps <= steps; taps *= 2)
+        d->windows[d->window_count++] =
+            make_function(s, d, arena_printf(el->arena, "%s[%d]", made_name(s, d), (int)taps), d->func->rank);
+    loops_of(s, d->func, d->update)->names.count = 0;
+    return d->windows[d->window_count - 1];
 }
 
 /* A function with an update over these reduction variables, along the argument `dim`. */
@@ -333,6 +373,7 @@ bool schedule_move_on(Scheduling *s, Directive *d)
     case DIR_STAGE: d->made = make_stage(s, d); break;
     case DIR_RFACTOR: d->made = make_rfactor(s, d); break;
     case DIR_SEPARATE: d->made = make_separate(s, d); break;
+    case DIR_DOUBLE: d->made = make_double(s, d); break;
     case DIR_CHECKPOINT: d->made = make_checkpoint(s, d); break;
     case DIR_CLONE: d->made = make_clone(s, d); break;
     default: return true;

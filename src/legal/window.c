@@ -142,3 +142,12 @@ bool window_separates(Window *w)
     }
     return s.ok && (!u->where || fits(w, u->where));
 }
+
+bool window_doubles(Window *w)
+{
+    const Update *u  = &w->f->updates[w->update];
+    bool          ok = !u->where || fits(w, u->where);
+    for (int c = 0; c < w->f->component_count && ok; c++)
+        ok = fits(w, combined_rest(w->f, u->values[c]));
+    return ok && w->by.known && w->by.c;
+}

@@ -29,6 +29,9 @@ Window window_of(ExprPool *pool, Arena *arena, const Func *f, int update, int rv
 /* May the update be separated so? Its direction is in w->by then; by.known is not set where y and j are in nothing that
  * is gathered first. */
 bool window_separates(Window *w);
+/* Is all that the update combines a function of a*y + c*j, c != 0: are windows of it made of smaller ones (`double`)?
+ */
+bool window_doubles(Window *w);
 
 /* ---- What rewriting asks too ---- */
 

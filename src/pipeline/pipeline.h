@@ -43,6 +43,8 @@ typedef struct Directive {
                         * pipeline: its name, arguments and loops are known here, the expressions of updates are the
                         * plan's */
     Func        *also; /* separate: what `made` is a copy of; checkpoint: the chunks */
+    Func       **windows; /* double: of 1, 2, 4, … taps; `made` is the last */
+    int          window_count;
     BoundedForm *forms;
     int          form_count;
     int          arg_count;

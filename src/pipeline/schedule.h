@@ -83,6 +83,8 @@
       "keeps the values of a scan before each chunk of `factor` steps; chunks are computed where they are read")      \
     X(SEPARATE,        "separate",        "v",        CPU | GPU, VERSIONS,        REWRITE,  apply_separate,            \
       "makes a sum over a window two: over the other reduction loops first, then over this one. Halide has none")      \
+    X(DOUBLE,          "double",          "v",        CPU | GPU, VERSIONS,        REWRITE,  apply_double,              \
+      "makes a window of n taps of windows of 1, 2, 4, … taps, each of two of the one before. Halide has none")        \
     X(ATOMIC,          "atomic",          "",         CPU | GPU, 0,               LOOPS,    apply_atomic,              \
       "an update whose steps may run at once, each store being atomic")                                                \
     X(PREFETCH,        "prefetch",        "fvi",      CPU | GPU, 0,               LOOPS,    apply_prefetch,            \

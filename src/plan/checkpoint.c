@@ -272,25 +272,6 @@ static void redirect_next(const Checkpoint *k, int update)
         f->updates[update].values[c] = expr_rewrite(k->pool, f->updates[update].values[c], follow_read, &w);
 }
 
-/* An update without steps keeps the numbers of those after it; at the end there is none. */
-static void make_void(const Checkpoint *k, int update)
-{
-    Func   *f  = k->f;
-    Update *u  = &f->updates[update];
-    u->is_free = ARENA_ARRAY(k->pl->arena, bool, (size_t)f->rank);
-    for (int d = 0; d < f->rank; d++)
-        u->is_free[d] = true;
-    u->args   = own_arguments(k, f);
-    u->values = ARENA_ARRAY(k->pl->arena, const Expr *, (size_t)f->component_count);
-    for (int c = 0; c < f->component_count; c++)
-        u->values[c] = expr_call(k->pool, f, c, f->types[c], f->rank, u->args);
-    u->rvars    = ARENA_NEW(k->pl->arena, RVar);
-    u->rvars[0] = (RVar){ k->u.rvars[0].name, number(k, 0), number(k, 0) };
-    u->gone     = true;
-    while (f->update_count && f->updates[f->update_count - 1].gone)
-        f->update_count--;
-}
-
 static void change_scan(const Checkpoint *k, int update)
 {
     Func        *f    = k->f;
@@ -301,7 +282,7 @@ static void change_scan(const Checkpoint *k, int update)
     for (int c = 0; c < f->component_count; c++)
         values[c] = scanned(k, c, args);
     f->values = values;
-    make_void(k, update);
+    void_update(k->pl, f, update);
 }
 
 /* ---- All -------------------------------------------------------------------------------- */

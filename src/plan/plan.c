@@ -36,7 +36,7 @@ static bool has_definition(Planner *pl, const FuncDraft *f, const Directive *d)
     if (d->update < 0 || f->func->kind != FUNC_DEFINED ||
         (d->update < f->func->update_count && !f->func->updates[d->update].gone))
         return true;
-    return refuse(pl, ERROR_NO_LOOPS, d->loc, "schedule the functions that checkpoint has made",
+    return refuse(pl, ERROR_NO_LOOPS, d->loc, "schedule the functions that were made of it",
                   "nothing is left of update %d of `%s` for `%s`", d->update, f->func->name, d->info->name);
 }
 

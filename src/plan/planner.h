@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Making a plan: what its files share.
  *
- * A plan is made in steps, each a file: copy (functions with variables of their own), stage, clone, derive, separate
- * and checkpoint (functions that directives make), inline (and expand, what is inlined with its updates), narrow
+ * A plan is made in steps, each a file: copy (functions with variables of their own), stage, clone, derive, separate,
+ * double and checkpoint (functions that directives make), inline (and expand, what is inlined with its updates), narrow
  * (stored with the bits that are needed), loops (directives applied to the loops of each definition), order (is that
  * nest legal?), defaults (for what the schedule is silent about), levels (where functions are computed and stored),
  * sharing (compute_with), storage. directives.c calls the handler of each directive; rewrite.c has what those that make
@@ -142,6 +142,9 @@ const Expr *linear_sum(ExprPool *pool, const Linear *form);
 const Expr *identity(ExprPool *pool, ExprOp op, kn_type t);
 /* `e` = f(args) op rest, with another operator, place and rest. */
 const Expr *combine(ExprPool *pool, const Func *f, const Expr *e, ExprOp op, const Expr *place, const Expr *rest);
+/* Leaves nothing of an update whose values are in the pure definition now. Without steps it keeps the numbers of those
+ * after it; at the end there is none. */
+void void_update(Planner *pl, Func *f, int update);
 /* The place of a draft among the others. */
 size_t draft_place(const Planner *pl, const FuncDraft *f);
 /* Moves the last draft to that place; those behind move on. */
@@ -151,8 +154,8 @@ void use_up(Planner *pl, const Directive *d);
 /* Schedules know the update's reduction by this one name from now on. */
 void rename_origin(Planner *pl, FuncDraft *f, int update, const char *r);
 
-/* ---- stage.c, clone.c, derive.c, separate.c, checkpoint.c ---- */
-Handler apply_stage, apply_clone, apply_rfactor, apply_separate, apply_checkpoint;
+/* ---- stage.c, clone.c, derive.c, separate.c, double.c, checkpoint.c ---- */
+Handler apply_stage, apply_clone, apply_rfactor, apply_separate, apply_double, apply_checkpoint;
 /* After inlining: what reads a copy with a boundary and read an input without it needs that of the input still. */
 void plan_kept_reads(Planner *pl);
 

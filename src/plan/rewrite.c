@@ -98,6 +98,30 @@ const Expr *combine(ExprPool *pool, const Func *f, const Expr *e, ExprOp op, con
     return expr_binary(pool, op, (kn_type)e->type, first ? place : rest, first ? rest : place);
 }
 
+/* ---- Updates ---------------------------------------------------------------------------- */
+
+void void_update(Planner *pl, Func *f, int update)
+{
+    ExprPool *pool = &pl->plan->exprs;
+    Update   *u    = &f->updates[update];
+    u->is_free     = ARENA_ARRAY(pl->arena, bool, (size_t)f->rank);
+    u->args        = ARENA_ARRAY(pl->arena, const Expr *, (size_t)f->rank);
+    u->values      = ARENA_ARRAY(pl->arena, const Expr *, (size_t)f->component_count);
+    for (int d = 0; d < f->rank; d++) {
+        u->is_free[d] = true;
+        u->args[d]    = expr_var(pool, KN_I32, f->args[d]);
+    }
+    for (int c = 0; c < f->component_count; c++)
+        u->values[c] = expr_call(pool, f, c, f->types[c], f->rank, u->args);
+    const char *r = u->rvars[0].name;
+    u->rvars      = ARENA_NEW(pl->arena, RVar);
+    u->rvars[0]   = (RVar){ r, expr_int(pool, KN_I32, 0), expr_int(pool, KN_I32, 0) };
+    u->where      = NULL;
+    u->gone       = true;
+    while (f->update_count && f->updates[f->update_count - 1].gone)
+        f->update_count--;
+}
+
 /* ---- Drafts ----------------------------------------------------------------------------- */
 
 size_t draft_place(const Planner *pl, const FuncDraft *f)

@@ -19,74 +19,7 @@
  *         factors' own: u16(a * b) = u16(a) * u16(b). In the new function j and y are replaced by t: each maximal i32
  *         sum n*y + m*j + … of it has (n, m) = k * (a, c) with the same a, c, and becomes k*t + … What is read is the
  *         same, because boxes of a*y + c*j are. */
-#include "legal/window.h"
-#include "plan/planner.h"
-
-/* One rewriting, with the argument `dim` as y. */
-typedef struct Separation {
-    Planner    *pl;
-    Window      w;
-    const Expr *t;    /* the variable of the new function */
-    Map         done; /* expression -> what replaces it */
-    Arena       scratch;
-} Separation;
-
-/* ---- j and y as t ----------------------------------------------------------------------- */
-
-static const Expr *replace(Separation *s, const Expr *e);
-
-/* A sum whose parts are done, and n*y + m*j with them. */
-static const Expr *replace_sum(Separation *s, const Expr *e, Linear *form)
-{
-    int64_t      n = 0, m = 0;
-    int          count        = 0;
-    bool         same         = true;
-    const Expr **atoms        = ARENA_ARRAY(&s->scratch, const Expr *, (size_t)form->count + 1);
-    int64_t     *coefficients = ARENA_ARRAY(&s->scratch, int64_t, (size_t)form->count + 1);
-    for (int i = 0; i < form->count; i++) {
-        const Expr *atom = form->atoms[i];
-        if (window_moves(&s->w, atom)) {
-            *(atom->u.name == s->w.y ? &n : &m) = form->coefficients[i];
-            continue;
-        }
-        atoms[count]          = replace(s, atom);
-        coefficients[count++] = form->coefficients[i];
-        same &= atoms[count - 1] == atom;
-    }
-    if (n || m) {
-        atoms[count]          = s->t;
-        coefficients[count++] = direction_multiple(&s->w.by, n, m);
-    } else if (same) {
-        return e;
-    }
-    form->atoms        = atoms;
-    form->coefficients = coefficients;
-    form->count        = count;
-    return linear_sum(&s->pl->plan->exprs, form);
-}
-
-/* `e`, which fits the window, with a*y + c*j replaced by t. */
-static const Expr *replace(Separation *s, const Expr *e)
-{
-    const Expr *result = map_get(&s->done, e);
-    if (result)
-        return result;
-    context_spend(s->pl->cx, 1);
-    Linear form;
-    if (window_sum(&s->w, e, &form)) {
-        result = replace_sum(s, e, &form);
-    } else {
-        const Expr **args = ARENA_ARRAY(&s->scratch, const Expr *, e->count);
-        bool         same = true;
-        for (uint32_t i = 0; i < e->count; i++) {
-            args[i] = replace(s, e->args[i]);
-            same &= args[i] == e->args[i];
-        }
-        result = same ? e : expr_rebuild(&s->pl->plan->exprs, e, args);
-    }
-    map_set(&s->done, e, result);
-    return result;
-}
+#include "plan/windows.h"
 
 /* ---- Factors ---------------------------------------------------------------------------- */
 
@@ -99,10 +32,10 @@ static const Expr *times(ExprPool *pool, kn_type type, const Expr *a, const Expr
 
 /* e = *staying * *moved; staying NULL where it is 1. */
 typedef struct Product {
-    Separation  *s;
-    kn_type      type;
-    bool         gathered; /* which factors this visit is about */
-    const Expr **staying, **moved;
+    WindowRewrite *s;
+    kn_type        type;
+    bool           gathered; /* which factors this visit is about */
+    const Expr   **staying, **moved;
 } Product;
 
 /* A factor that need not be gathered first stays with f if it is over j and y in another way than by t, or not at
@@ -113,12 +46,12 @@ static void place_factor(const Expr *factor, void *user)
     ExprPool      *pool = &p->s->pl->plan->exprs;
     if (window_gathers(&p->s->w, factor) != p->gathered)
         return;
-    const Expr  *now = window_fits(&p->s->w, factor) ? replace(p->s, factor) : factor;
+    const Expr  *now = window_fits(&p->s->w, factor) ? window_replace(p->s, factor) : factor;
     const Expr **to  = now == factor && !p->gathered ? p->staying : p->moved;
     *to              = times(pool, p->type, *to, now);
 }
 
-static void split_product(Separation *s, const Expr *e, const Expr **staying, const Expr **moved)
+static void split_product(WindowRewrite *s, const Expr *e, const Expr **staying, const Expr **moved)
 {
     ExprPool *pool = &s->pl->plan->exprs;
     *staying = *moved = NULL;
@@ -138,14 +71,10 @@ typedef struct Parts {
 } Parts;
 
 /* All of the update with the argument `dim` as y; false where that cannot be. */
-static bool try_argument(Separation *s, const Func *f, int update, int rvar, int dim, const Func *g, Parts *out)
+static bool try_argument(WindowRewrite *s, const Func *f, int update, int rvar, int dim, const Func *g, Parts *out)
 {
-    ExprPool     *pool = &s->pl->plan->exprs;
-    const Update *u    = &f->updates[update];
-    scratch_begin(&s->scratch, s->pl->cx);
-    map_init(&s->done, &s->scratch);
-    s->t            = expr_var(pool, KN_I32, g->args[dim]);
-    s->w            = window_of(pool, &s->scratch, f, update, rvar, dim);
+    const Update *u = &f->updates[update];
+    window_begin(s, f, update, rvar, dim, g);
     const bool fits = window_separates(&s->w);
     for (int c = 0; c < f->component_count && fits; c++) {
         const Expr  *e  = combined_rest(f, u->values[c]);
@@ -154,16 +83,16 @@ static bool try_argument(Separation *s, const Func *f, int update, int rvar, int
             split_product(s, e, &out->staying[c], &out->moved[c]);
         } else {
             out->staying[c] = NULL;
-            out->moved[c]   = replace(s, e);
+            out->moved[c]   = window_replace(s, e);
         }
     }
-    out->where = fits && u->where ? replace(s, u->where) : NULL;
+    out->where = fits && u->where ? window_replace(s, u->where) : NULL;
     scratch_end(&s->scratch);
     return fits;
 }
 
 /* The new function: over the reduction variables but j. */
-static void make_sums(Separation *s, Func *g, const Parts *p)
+static void make_sums(WindowRewrite *s, Func *g, const Parts *p)
 {
     Planner      *pl    = s->pl;
     ExprPool     *pool  = &pl->plan->exprs;
@@ -203,7 +132,7 @@ static void make_sums(Separation *s, Func *g, const Parts *p)
 }
 
 /* f's own update: over j. */
-static void make_rest(Separation *s, int dim, const Func *g, const Parts *p, Update *to)
+static void make_rest(WindowRewrite *s, int dim, const Func *g, const Parts *p, Update *to)
 {
     ExprPool    *pool           = &s->pl->plan->exprs;
     const Func  *f              = s->w.f;
@@ -251,7 +180,7 @@ bool apply_separate(Planner *pl, FuncDraft *f, DefDraft *def, const Directive *d
 {
     (void)def;
     Update        *u     = &f->func->updates[d->update];
-    Separation     s     = { .pl = pl };
+    WindowRewrite  s     = { .pl = pl };
     const RVar    *known = f->origin->updates[d->update].rvars;
     const DefFacts facts = def_facts(&pl->plan->exprs, f->func, d->update);
     use_up(pl, d);

@@ -107,7 +107,7 @@ void begin_def(Scheduler *s, Def *d, const Func *f, int index);
 void begin_copy(Def *d, const Func *f, const char *name);
 /* Does the definition read g in what is computed at each point, or (bounds) in the bounds of its loops? */
 bool def_reads(Scheduler *s, const Def *d, const Func *g, bool bounds);
-/* Its loops: split, fused, in another order, vectors, parallel …; rfactor, separate, specialize, prefetch. */
+/* Its loops: split, fused, in another order, vectors, parallel …; rfactor, separate, double, specialize, prefetch. */
 void schedule_loops(Scheduler *s, Def *d);
 
 int some_factor(Gen *g);

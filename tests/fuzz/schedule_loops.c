@@ -530,6 +530,41 @@ static void separate(Scheduler *s, Def *d)
     }
 }
 
+/* Is every argument a free variable, and the one reduction variable over a constant number of steps, before which
+ * there is no other update? */
+static bool may_double(const Def *d)
+{
+    for (int k = 0; k < d->func->rank; k++)
+        if (!d->update->is_free[k])
+            return false;
+    return d->func->rank && d->update->rvar_count == 1 && d->index == 0 && rvar_steps(&d->update->rvars[0]);
+}
+
+/* Windows of 1, 2, 4, … taps, some of which are inlined, in vectors, or left to the default. */
+static void double_windows(Scheduler *s, Def *d)
+{
+    const int64_t steps = rvar_steps(&d->update->rvars[0]);
+    char          name[64];
+    directive(s, "double");
+    emit(&s->g, "%s)", d->update->rvars[0].name);
+    if (chance(&s->g, 60)) {
+        emit(&s->g, ".");
+        emit_kind(s, d->func->args[pick(&s->g, (uint32_t)d->func->rank)]);
+    }
+    end_chain(s);
+    d->is_open = false;
+    for (int64_t taps = 1; 2 * taps <= steps; taps *= 2) {
+        snprintf(name, sizeof name, "%.40s.double[%d]", d->name, (int)taps);
+        const uint32_t way = pick(&s->g, 4);
+        if (way > 2)
+            continue;
+        speak_of(s, name, -1);
+        directive(s, way == 0 ? "inline" : way == 1 ? "compute_root" : "vectorize");
+        emit(&s->g, way == 2 ? "%s, 4)" : ")", d->func->args[0]);
+        end_chain(s);
+    }
+}
+
 /* The scan in chunks, which begin somewhere. */
 static void checkpoint(Scheduler *s, Def *d)
 {
@@ -564,6 +599,10 @@ void schedule_loops(Scheduler *s, Def *d)
     const bool gathers = d->combines && d->update->rvar_count && !def_has_float(d);
     if (gathers && may_separate(d) && chance(&s->g, 40)) {
         separate(s, d);
+        return;
+    }
+    if (gathers && may_double(d) && chance(&s->g, 40)) {
+        double_windows(s, d);
         return;
     }
     if (gathers && chance(&s->g, s->style->reductions)) {

@@ -204,13 +204,20 @@ typedef struct WindowRow {
     const char *value; /* of s(x, y) += value for j in 0..3, i in 0..3 */
     bool        separates;
     int64_t     a, c; /* the direction of x and i; 0, 0: none */
+    bool        doubles;
 } WindowRow;
 
 static const WindowRow windows[] = {
-    { "(i+1) * (j+1) * in(x+i, y+j)", true, 1, 1 }, { "in(2*x + 4*i, y+j)", true, 1, 2 },
-    { "in(x+i, y+j) * in(x-i, y+j)", false, 0, 0 }, { "in(x+i+j, y)", true, 1, 1 },
-    { "in(x+i, y+j) * i * i", true, 1, 1 },         { "in(x, i) * in(y, j)", true, 0, 0 },
-    { "max(in(x+i, y+j), i * j)", false, 0, 0 },
+    { "(i+1) * (j+1) * in(x+i, y+j)", true, 1, 1, false },
+    { "in(2*x + 4*i, y+j)", true, 1, 2, true },
+    { "in(x+i, y+j) * in(x-i, y+j)", false, 0, 0, false },
+    { "in(x+i+j, y)", true, 1, 1, true },
+    { "in(x+i, y+j) * i * i", true, 1, 1, false },
+    { "in(x, i) * in(y, j)", true, 0, 0, false },
+    { "max(in(x+i, y+j), i * j)", false, 0, 0, false },
+    { "max(in(x-i, y+j), x-i)", true, 1, -1, true },
+    { "in(x+i, y+j) * x", true, 1, 1, false },
+    { "in(x, y+j)", true, 1, 0, false },
 };
 
 static void test_window(kn_context *cx, const WindowRow *row)
@@ -229,6 +236,8 @@ static void test_window(kn_context *cx, const WindowRow *row)
     CHECK(ok == row->separates && (!ok || w.by.known == (row->a != 0)), "%s separates: %d", row->value, ok);
     CHECK(!ok || !w.by.known || (w.by.a == row->a && w.by.c == row->c), "%s: direction %lld, %lld", row->value,
           (long long)w.by.a, (long long)w.by.c);
+    w = window_of(&p->exprs, &scratch, p->outputs.at[0].func, 0, 1, 0);
+    CHECK(window_doubles(&w) == row->doubles, "%s doubles", row->value);
     scratch_end(&scratch);
     kn_pipeline_free(p);
 }

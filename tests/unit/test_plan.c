@@ -214,6 +214,24 @@ static const Row obeyed[] = {
       "s.update(0).reorder(x, y, i).unroll(i)\n"
       "out.compute_root().split(x, x_1, x_lanes, 8, tail: shift_inward).reorder(x_lanes, x_1, "
       "y).parallel(y).vectorize(x_lanes)\n" },
+    { "input in : u8(x, y) output out s(x, y) = u8(0) s(x, y) max= in(x+i, y+j) for j in 0..5, i in 0..3 out(x, y) = "
+      "s(x, y)",
+      "s.update(0).separate(j) s.update(0).double(j).compute_at(out, y).vectorize(x, 8) s.inline() "
+      "s.double[1].compute_root() s.double[2].inline()",
+      "s.update(0).separate(j)\n"
+      "s.update(0).double(j)\n"
+      "s.double[2].inline()\n"
+      "s.inline()\n"
+      "s.separate.sum.compute_at(s.separate, x_1).split(x, x_1, x_lanes, 32, tail: shift_inward).reorder(x_lanes, x_1, "
+      "y).vectorize(x_lanes)\n"
+      "s.separate.sum.update(0).split(x, x_1, x_lanes, 32, tail: guard).reorder(x_lanes, i, x_1, "
+      "y).vectorize(x_lanes)\n"
+      "s.separate.compute_root().split(x, x_1, x_lanes, 32, tail: shift_inward).reorder(x_lanes, x_1, "
+      "y).parallel(y).vectorize(x_lanes)\n"
+      "s.double[1].compute_root()\n"
+      "s.double[4].compute_at(out, y).split(x, x_1, x_lanes, 8, tail: shift_inward).reorder(x_lanes, x_1, "
+      "y).vectorize(x_lanes)\n"
+      "out.compute_root()\n" },
     { FSUM, "",
       "s.compute_at(out, x_1).split(x, x_1, x_lanes, 8, tail: shift_inward).reorder(x_lanes, x_1).vectorize(x_lanes)\n"
       "s.update(0).split(x, x_1, x_lanes, 8, tail: guard).reorder(x_lanes, x_1, r, q).vectorize(x_lanes)\n"

@@ -168,6 +168,37 @@ static const Row functions[] = {
       "s(s.x, s.y) = 0 | 1; s(s.x, s.y) = s(s.x, s.y).0 + s.separate(s.x, s.y + s.u0.j).0 | s(s.x, s.y).1 * "
       "s.separate(s.x, s.y + s.u0.j).1 for s.u0.j in 0..3\n"
       "out(out.x, out.y) = s(out.x, out.y).0 - s(out.x, out.y).1\n" },
+    { "input in : u8(x) output out s(x) = u8(0) s(x) max= in(x+i) for i in -3..4 out(x) = s(x)",
+      "s.update(0).double(i)",
+      "s.double[2](s.double[2].x) = max(in(s.double[2].x), in(s.double[2].x + 1))\n"
+      "s.double[4](s.double[4].x) = max(s.double[2](s.double[4].x), s.double[2](s.double[4].x + 2))\n"
+      "out(out.x) = max(s.double[4](out.x - 3), s.double[4](out.x))\n" },
+    { "input in : i32(x) output out s(x) = 5 s(x) = s(x) - in(4*x - 2*i + 1) for i in 0..7 where 2*x - i > 0 out(x) = "
+      "s(x)", "s.update(0).double(i) s.compute_root()",
+      "s.double[1](s.double[1].x) = if 0 < s.double[1].x then in(s.double[1].x * 2 + 1) else 0\n"
+      "s.double[2](s.double[2].x) = s.double[1](s.double[2].x) + s.double[1](s.double[2].x - 1)\n"
+      "s.double[4](s.double[4].x) = s.double[2](s.double[4].x) + s.double[2](s.double[4].x - 2)\n"
+      "s(s.x) = 5 - s.double[4](s.x * 2) - s.double[2](s.x * 2 - 4) - s.double[1](s.x * 2 - 6)\n"
+      "out(out.x) = s(out.x)\n" },
+    { "input in : i32(x, y) output out s(x, y) = (0, 1) s(x, y) = (s(x, y).0 + in(x, y+j), max(s(x, y).1, y+j)) for j "
+      "in in.height..in.height + 3 out(x, y) = s(x, y).0 - s(x, y).1", "s.update(0).double(j)",
+      "s.double[2](s.double[2].x, s.double[2].y) = in(s.double[2].x, s.double[2].y) + in(s.double[2].x, s.double[2].y "
+      "+ 1) | max(s.double[2].y, s.double[2].y + 1)\n"
+      "s(s.x, s.y) = s.double[2](s.x, s.y + in.extent.1).0 + in(s.x, in.extent.1 + s.y + 2) | max(max(1, "
+      "s.double[2](s.x, s.y + in.extent.1).1), s.double[2](s.x, s.y + in.extent.1 + 1).1)\n"
+      "out(out.x, out.y) = s(out.x, out.y).0 - s(out.x, out.y).1\n" },
+    { "input in : u8(x, y) output out s(x, y) = u8(255) s(x, y) min= in(x+i, y+j) for j in 0..4, i in 0..3 out(x, y) = "
+      "s(x, y)", "s.update(0).separate(j) s.update(0).double(j) s.separate.sum.update(0).double(i) s.inline()",
+      "s.separate.sum.double[2](s.separate.sum.double[2].x, s.separate.sum.double[2].y) = "
+      "min(in(s.separate.sum.double[2].x, s.separate.sum.double[2].y), in(s.separate.sum.double[2].x + 1, "
+      "s.separate.sum.double[2].y))\n"
+      "s.separate(s.separate.x, s.separate.y) = min(s.separate.sum.double[2](s.separate.x, s.separate.y), "
+      "s.separate.sum.double[2](s.separate.x + 1, s.separate.y))\n"
+      "s.double[2](s.double[2].x, s.double[2].y) = min(s.separate(s.double[2].x, s.double[2].y), "
+      "s.separate(s.double[2].x, s.double[2].y + 1))\n"
+      "s.double[4](s.double[4].x, s.double[4].y) = min(s.double[2](s.double[4].x, s.double[4].y), "
+      "s.double[2](s.double[4].x, s.double[4].y + 2))\n"
+      "out(out.x, out.y) = s.double[4](out.x, out.y)\n" },
     { "input in : u16(x) output out a(x) = i32(in(x)) * in(x+1) << 3 b(x) = i32(in(x)) * 7 - (if in(x) > 3 then a(x) "
       "else 5) out(x) = u16(b(x) + b(x+1)) + u16(a(x) & 255)", "a.compute_root() b.compute_root()",
       "a(a.x) = in(a.x) * in(a.x + 1) << 3\n"

@@ -156,6 +156,36 @@ static const Row refused[] = {
       "`j` cannot be separated: what is gathered has to be b * h, b over no other reduction variable (1 where it is "
       "not a sum), and h over `j` only in a*y + c*j, with one argument y of `s` that h is over in no other way = "
       "separate another reduction variable, or leave it out" },
+    { "input in : f32(x) output out s(x) = 0.0 s(x) max= in(x+i) for i in 0..9 out(x) = s(x)", "s.update(0).double(i)",
+      "`double` would combine floats in another order, which is another result: sums round, and min and max depend on "
+      "it where there are NaNs or zeros of both signs = leave it out, or let it combine integers" },
+    { "input in : u8(x) output out s(x) = 0 s(in(i)) += 1 for i in 0..9 out(x) = s(x)", "s.update(0).double(i)",
+      "`double` needs an update f(x, …) = f(x, …) op e at every point that reads itself nowhere else, with an "
+      "operation that is exact in any order = leave it out" },
+    { WINDOW, "s.update(0).double(i)",
+      "`i` is one of several reduction variables: `double` is for one = separate(i) first: s.separate.sum then has the "
+      "others" },
+    { "input in : i32(x) output out s(x) = 0 s(x) += in(x+i) for i in 0..9 s(x) += in(x+i) for i in 0..3 out(x) = s(x)",
+      "s.update(1).double(i)",
+      "`double` of update 1 of `s`: update 0 comes before it = define the window as a function of its own" },
+    { "input in : i32(x) output out s(x) = 0 s(x) += in(x+i) for i in x..x+3 out(x) = s(x)", "s.update(0).double(i)",
+      "the bounds of a reduction variable of `s` depend on other variables of the update = let the bounds be constants "
+      "or sizes, with `where` for the rest" },
+    { "input in : i32(x) output out s(x) = 0 s(x) += in(x+i) * i for i in 0..9 out(x) = s(x)", "s.update(0).double(i)",
+      "`i` cannot be doubled: what is combined has to be over `i` in a*y + c*i alone, with one argument y of `s` that "
+      "it is over in no other way = leave it out" },
+    { "input in : i32(x) output out s(x) = 0 s(x) += in(x+i) for i in 0..in.width out(x) = s(x)",
+      "s.update(0).double(i)",
+      "`double` needs a number of steps of `i` that is a constant from 1 to 65536 = let its bounds be constants, or "
+      "leave `double` out" },
+    { "input in : i32(x) output out s(x) = 0 s(x) += in(x+i) for i in 0..9 out(x) = s(x)",
+      "s.update(0).double(i) s.update(0).atomic()",
+      "nothing is left of update 0 of `s` for `atomic` = schedule the functions that were made of it" },
+    { "input in : i32(x) output out s(x) = 0 s(x) += in(x+i) for i in 0..9 out(x) = s(x)",
+      "s.update(0).double(i) s.update(0).double(i)",
+      "`s` has no loop `i` here = its loops are " },
+    { WINDOW, "s.double(x)",
+      "`double` is for an update = f.update(0).double(r)" },
     { FSUM, "s.update(0).checkpoint(r, ro, ri, 8)",
       "`checkpoint` needs an update along one argument, over one reduction variable = it is for f(x, r) = … f(x, r-1) "
       "… for r in a..b; leave it out" },
@@ -173,10 +203,10 @@ static const Row refused[] = {
       "it as a function of its own" },
     { "input in : f32(x, y) output out f(x, y) = in(x, y) f(x, r) = f(x, r-1) + 1 for r in 2..9 out(x, y) = f(x, y)",
       "f.update(0).checkpoint(r, ro, ri, 4) f.update(0).atomic()",
-      "nothing is left of update 0 of `f` for `atomic` = schedule the functions that checkpoint has made" },
+      "nothing is left of update 0 of `f` for `atomic` = schedule the functions that were made of it" },
     { WINDOW, "s.update(0).vectorize(x, 8).separate(j)",
       "nothing may come before `separate`: there is `vectorize` = begin the update's directives with separate; the "
-      "others then go to the two functions it makes" },
+      "others then go to the functions it makes" },
     { WINDOW, "s.separate(x)",
       "`separate` is for an update = f.update(0).separate(r)" },
     { WINDOW, "s.update(0).separate(x)",
@@ -280,7 +310,7 @@ static const Row refused[] = {
       "`in.stage` is stored inside a loop but computed at root = compute_at(f, loop) beside it" },
     { HIST, "hist.update(0).reorder(v, u).rfactor(u, w)",
       "only splits of reduction variables may come before `rfactor`, not `reorder` = begin the update's directives "
-      "with rfactor; the others then go to the two functions it makes" },
+      "with rfactor; the others then go to the functions it makes" },
     { HIST, "hist.update(0).rfactor(u, i)",
       "`i` is taken = choose another name" },
     { HIST, "hist.rfactor(i, w)",
