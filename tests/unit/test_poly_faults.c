@@ -40,6 +40,9 @@ static const Case cases[] = {
                             "float A[N];"
                             "for (int i = 1; i < N; i++) A[i] = I[i] + I[i-1];"
                             "for (int i = 2; i < N - 1; i++) B[i] = 0.25f * (A[i-1] + 2 * A[i] + A[i+1]);") },
+    { SHAPE_SCALENE, /* over time: copies into scratch and out */
+      SCOP("int N, int T, float A[2][N]", "for (int t = 0; t < T; t++) for (int i = 1; i < N - 1; i++)"
+                                          " A[(t+1)%2][i] = 0.25f * (A[t%2][i+1] + 2 * A[t%2][i] + A[t%2][i-1]);") },
     { SHAPE_NONE, SCOP("int n, float A[restrict n], float B[restrict n], const int k[n]",
                        "for (int i = n - 1; i >= 0; i -= 2) { float s = A[k[i]]; if (i % 3 == 1) s = s * s; else s = 1;"
                        " B[i] = i > 4 && A[i] > 0 ? s : B[i / 2]; }") },

@@ -29,16 +29,17 @@ static isl_map *hull(isl_map *map)
 /* The box around a map: what each coordinate of its range can be, whatever the others are. Takes it. */
 static isl_map *box_around(isl_map *map)
 {
-    map           = hull(map);
-    unsigned n    = (unsigned)isl_map_dim(map, isl_dim_out);
-    isl_map *box  = isl_map_universe(isl_map_get_space(map));
-    isl_id  *name = isl_map_get_tuple_id(map, isl_dim_out);
-    for (unsigned d = 0; d < n; d++) {
-        isl_map *one = isl_map_project_out(isl_map_copy(map), isl_dim_out, d + 1, n - d - 1);
-        one          = hull(isl_map_project_out(one, isl_dim_out, 0, d));
-        one          = isl_map_insert_dims(one, isl_dim_out, 1, n - d - 1);
-        one          = isl_map_insert_dims(one, isl_dim_out, 0, d);
-        box          = isl_map_intersect(box, isl_map_set_tuple_id(one, isl_dim_out, isl_id_copy(name)));
+    map                 = hull(map);
+    const isl_size n    = isl_map_dim(map, isl_dim_out); /* -1 where isl has stopped */
+    isl_map       *box  = isl_map_universe(isl_map_get_space(map));
+    isl_id        *name = isl_map_get_tuple_id(map, isl_dim_out);
+    for (int d = 0; d < n; d++) {
+        const unsigned before = (unsigned)d, behind = (unsigned)(n - d - 1);
+        isl_map       *one = isl_map_project_out(isl_map_copy(map), isl_dim_out, before + 1, behind);
+        one                = hull(isl_map_project_out(one, isl_dim_out, 0, before));
+        one                = isl_map_insert_dims(one, isl_dim_out, 1, behind);
+        one                = isl_map_insert_dims(one, isl_dim_out, 0, before);
+        box                = isl_map_intersect(box, isl_map_set_tuple_id(one, isl_dim_out, isl_id_copy(name)));
     }
     isl_id_free(name);
     isl_map_free(map);
