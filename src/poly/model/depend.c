@@ -2,9 +2,12 @@
 /* Dependences, and the making and freeing of a Scop.
  *
  * Takes   accesses and the order of the text.
- * Gives   flow (the last write before each read), reuse of memory (anti and output dependences: to each write, from the
- *         reads since the write before it and from that write), what is read and never written before, the last writes.
- * Holds   an order of the instances that keeps both keeps the value of every read and every last write.
+ * Gives   flow (the last write before each read), reuse of memory (anti and output dependences: to each write, from all
+ *         reads and writes of the element before it), what is read and never written before, the last writes.
+ * Holds   an order of the instances that keeps both keeps the value of every read and every last write. That reuse has
+ *         all accesses and not those since the write before changes no order: the others follow, through the writes
+ *         between. Nor are more loops serial, since a loop that carries a dependence carries one of its parts. It takes
+ *         isl no search for last accesses: a third of the time for some programs.
  * From    Feautrier's dataflow analysis, as isl has it. The array of a stage in a pipeline needs none: it is written
  *         once, before all reads or behind them, so two relations composed give its dependences. */
 #include "poly/model/depend.h"
@@ -104,13 +107,14 @@ static Others others_of(const Scop *s, const bool *once)
     return o;
 }
 
-/* The last sources before each sink: of `must` exactly; those of `may` since then too. Neither is taken. */
-static isl_union_flow *last_before(const Scop *s, isl_union_map *sink, isl_union_map *must, isl_union_map *may)
+/* The sources before each sink: of `must` the last one, of `may` all. Takes the maps; one of the sources is NULL. */
+static isl_union_flow *before(const Scop *s, isl_union_map *sink, isl_union_map *must, isl_union_map *may)
 {
-    isl_union_access_info *info = isl_union_access_info_from_sink(isl_union_map_copy(sink));
-    info                        = isl_union_access_info_set_must_source(info, isl_union_map_copy(must));
+    isl_union_access_info *info = isl_union_access_info_from_sink(sink);
+    if (must)
+        info = isl_union_access_info_set_must_source(info, must);
     if (may)
-        info = isl_union_access_info_set_may_source(info, isl_union_map_copy(may));
+        info = isl_union_access_info_set_may_source(info, may);
     info = isl_union_access_info_set_schedule(info, isl_schedule_copy(s->schedule));
     return isl_union_access_info_compute_flow(info);
 }
@@ -125,11 +129,12 @@ static void depend_others(Scop *s, const Others *o, isl_union_set **overwritten)
         *overwritten = isl_union_map_domain(isl_union_map_copy(o->writes));
         return;
     }
-    isl_union_flow *flow = last_before(s, o->reads, o->writes, NULL);
+    isl_union_flow *flow = before(s, isl_union_map_copy(o->reads), isl_union_map_copy(o->writes), NULL);
     s->flow              = isl_union_flow_get_may_dependence(flow);
     s->live_in           = isl_union_flow_get_may_no_source(flow);
     isl_union_flow_free(flow);
-    flow                   = last_before(s, o->writes, o->writes, o->reads);
+    isl_union_map *any     = isl_union_map_union(isl_union_map_copy(o->reads), isl_union_map_copy(o->writes));
+    flow                   = before(s, isl_union_map_copy(o->writes), NULL, any);
     s->reuse               = isl_union_flow_get_may_dependence(flow);
     isl_union_map *element = isl_union_map_range_factor_range(isl_union_flow_get_full_may_dependence(flow));
     *overwritten           = isl_union_map_domain(isl_union_map_intersect(element, isl_union_map_copy(o->writes)));
