@@ -4,10 +4,14 @@
  *     fuzz-tile SEED COUNT [SECONDS]     that many programs, or as many as there is time for; SEED 0: a fresh one
  *     fuzz-tile --show SEED              one program
  *
- * Every program is tiled in a random shape with random sizes; where that shape is refused, by `auto`, and by `none`
- * last. Many are compiled at a time, as written, tiled, and tiled with every loop that is marked as parallel or vector
- * running the other way (reverse.c), and run at several sizes with two threads. What fails is left in out/fuzz/tile,
- * with its seed. To take more than MOST_SECONDS of processor time for a shape is a failure too. */
+ * Every program is tiled in a random shape with random sizes; where that shape is refused, by `auto`, or by `none` if
+ * the quota was spent. Many are compiled at a time, as written, tiled, and tiled with every loop that is marked as
+ * parallel or vector running the other way (reverse.c), and run at several sizes. What fails is left in out/fuzz/tile,
+ * with its seed. To take more than MOST_SECONDS of processor time for a shape is a failure too.
+ *
+ * Nearly all the time is isl's, and most of that goes to the few programs that come near its budget. So a program has
+ * the compiler's own budget if its seed is a multiple of FULL_EACH, and QUOTA operations else; and one batch in
+ * THREADS_EACH is compiled with optimization and run by two threads, the others as they are. */
 #include "affine.h"
 #include "kiln.h"
 #include "reverse.h"
@@ -27,7 +31,8 @@ enum { MOST_SECONDS = 60 };
 #else
 enum { MOST_SECONDS = 10 };
 #endif
-enum { BATCH = 20, MOST_REASONS = 200, MOST_LINE = 200, MOST_TEXT = 1 << 20 };
+enum { QUOTA = 200000, FULL_EACH = 16, THREADS_EACH = 5 };
+enum { BATCH = 40, MOST_REASONS = 200, MOST_LINE = 200, MOST_TEXT = 1 << 20 };
 
 typedef struct Reason {
     char text[MOST_LINE];
@@ -44,12 +49,13 @@ typedef struct Fuzz {
     char        folder[64];
     uint64_t    seeds[BATCH];
     const char *shapes[BATCH];
-    int         ids[BATCH], count; /* of the batch: those that were tiled */
-    int         tiled, refused, failed;
-    time_t      end;      /* no program is begun after it */
-    long        reversed; /* loops */
-    Tally       reasons;  /* of refusals */
-    Tally       made;     /* shapes that were asked for, and made */
+    int         ids[BATCH], count;             /* of the batch: those that were tiled */
+    int         tiled, refused, spent, failed; /* spent: those of the refused that had no quota left */
+    bool        threads;                       /* of the batch: it is run by two threads */
+    time_t      end;                           /* no program is begun after it */
+    long        reversed;                      /* loops */
+    Tally       reasons;                       /* of refusals */
+    Tally       made;                          /* shapes that were asked for, and made */
 } Fuzz;
 
 static const char *const shapes[] = { "auto",    "none",   "diamond",       "diamond", "parallelogram", "scalene",
@@ -112,14 +118,15 @@ static void note_shape(Fuzz *f, const char *asked, const char *explained)
 }
 
 /* How a process that tiles one program ends. */
-enum { TILED, REFUSED, BROKEN };
+enum { TILED, REFUSED, SPENT, BROKEN };
 
 /* In a process of its own: what is explained in one line and the tiled text, or why there is none, go to the file. */
 static int tile_alone(const char *text, uint64_t seed, const char *shape, const char *path)
 {
     char                sizes[64];
     const char         *explained;
-    kn_context         *cx    = kn_context_new(NULL);
+    const kn_config     few   = { .quota = QUOTA };
+    kn_context         *cx    = kn_context_new(seed % FULL_EACH ? &few : NULL);
     FILE               *out   = fopen(path, "w");
     const struct rlimit limit = { MOST_SECONDS, MOST_SECONDS + 1 };
     setrlimit(RLIMIT_CPU, &limit);
@@ -129,17 +136,18 @@ static int tile_alone(const char *text, uint64_t seed, const char *shape, const 
     const kn_tile_options options = { .shape = shape, .sizes = own ? sizes : NULL, .threads = 2, .explain = true };
     const char           *tiled   = kn_tile(cx, "case.c", text, -1, &options, &explained);
     const kn_diagnostic   d       = tiled ? (kn_diagnostic){ 0 } : kn_diagnostic_get(cx, 0);
+    const bool            spent   = !tiled && d.error && !strcmp(d.error, "limit");
     const bool broken = !tiled && (kn_diagnostic_count(cx) == 0 || (d.error && !strcmp(d.error, "internal")));
     if (tiled)
         fprintf(out, "%.*s\n", (int)strcspn(explained, "\n"), explained);
     fputs(tiled ? tiled : d.message ? d.message : "no reason", out);
     fclose(out);
     kn_context_free(cx);
-    return tiled ? TILED : broken ? BROKEN : REFUSED;
+    return tiled ? TILED : broken ? BROKEN : spent ? SPENT : REFUSED;
 }
 
-/* The tiled text behind a line of explanation, to be freed; NULL if it is refused. */
-static char *tile(Fuzz *f, const char *text, uint64_t seed, const char *shape)
+/* The tiled text behind a line of explanation, to be freed; NULL if it is refused. *spent: for want of quota. */
+static char *tile(Fuzz *f, const char *text, uint64_t seed, const char *shape, bool *spent)
 {
     char  path[128];
     int   status = 0;
@@ -162,7 +170,8 @@ static char *tile(Fuzz *f, const char *text, uint64_t seed, const char *shape)
         return made;
     const bool slow = WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL);
     note_reason(f, shape, slow ? "not tiled in time" : made);
-    if (!(WIFEXITED(status) && WEXITSTATUS(status) == REFUSED)) {
+    *spent = WIFEXITED(status) && WEXITSTATUS(status) == SPENT;
+    if (!*spent && !(WIFEXITED(status) && WEXITSTATUS(status) == REFUSED)) {
         printf("seed %llu, shape %s: %s\n", (unsigned long long)seed, shape,
                slow                  ? "it takes too long"
                : WIFSIGNALED(status) ? "it crashed"
@@ -206,9 +215,9 @@ static bool compile_and_run(const Fuzz *f, const char *name)
 {
     char command[600];
     snprintf(command, sizeof command,
-             "cd %s && cc -O1 -w -fopenmp -ffp-contract=off %s.c -o %s -lm 2>%s.log && OMP_NUM_THREADS=2 timeout 100 "
-             "./%s >%s.out 2>%s.log",
-             f->folder, name, name, name, name, name, name);
+             "cd %s && cc %s -w -ffp-contract=off %s.c -o %s -lm 2>%s.log && OMP_NUM_THREADS=2 GOMP_SPINCOUNT=0 "
+             "timeout 100 ./%s >%s.out 2>%s.log",
+             f->folder, f->threads ? "-O1 -fopenmp" : "-O0", name, name, name, name, name, name);
     return system(command) == 0;
 }
 
@@ -270,16 +279,16 @@ static void run_batch(Fuzz *f)
 /* A program in the first shape that is not refused, added to the files. */
 static void add_program(Fuzz *f, uint64_t seed, FILE *files[])
 {
-    const int   id      = f->count;
-    char       *text    = program_text(seed, id);
-    const char *tries[] = { shapes[mix(seed) % (sizeof shapes / sizeof *shapes)], "auto", "none" };
-    char       *done    = NULL;
-    for (int i = 0; !done && i < 3; i++) {
-        if (i && !strcmp(tries[i], tries[i - 1]))
-            continue;
-        done          = tile(f, text, seed, tries[i]);
-        f->shapes[id] = tries[i];
+    const int   id    = f->count;
+    char       *text  = program_text(seed, id);
+    const char *shape = shapes[mix(seed) % (sizeof shapes / sizeof *shapes)];
+    bool        spent = false;
+    char       *done  = tile(f, text, seed, shape, &spent);
+    if (!done && strcmp(shape, "auto") && strcmp(shape, "none")) { /* auto has tried none, too */
+        shape = spent ? "none" : "auto";
+        done  = tile(f, text, seed, shape, &spent);
     }
+    f->shapes[id] = shape;
     if (done) {
         const char *tiled = strchr(done, '\n') + 1;
         note_shape(f, f->shapes[id], done);
@@ -292,6 +301,7 @@ static void add_program(Fuzz *f, uint64_t seed, FILE *files[])
         f->tiled++;
     } else {
         f->refused++;
+        f->spent += spent;
     }
     free(done);
     free(text);
@@ -302,7 +312,8 @@ static void batch(Fuzz *f, uint64_t seed, int count)
     FILE *files[VERSIONS];
     for (int v = 0; v < VERSIONS; v++)
         files[v] = open_version(f, v, "w");
-    f->count = 0;
+    f->count   = 0;
+    f->threads = seed / BATCH % THREADS_EACH == 0;
     for (int i = 0; i < count && time(NULL) < f->end; i++)
         add_program(f, seed + (uint64_t)i, files);
     for (int v = 0; v < VERSIONS; v++)
@@ -327,8 +338,10 @@ static void report(Fuzz *f, uint64_t seed)
 {
     print_tally(&f->reasons, "refused");
     print_tally(&f->made, "tiled, by the shape that was asked for and the one that was made");
-    printf("seed %llu: %d tiled, with %ld loops that run both ways, %d refused\n%d passed, %d failed\n",
-           (unsigned long long)seed, f->tiled, f->reversed, f->refused, f->tiled + f->refused - f->failed, f->failed);
+    printf("seed %llu: %d tiled, with %ld loops that run both ways, %d refused, %d of them by the quota\n"
+           "%d passed, %d failed\n",
+           (unsigned long long)seed, f->tiled, f->reversed, f->refused, f->spent, f->tiled + f->refused - f->failed,
+           f->failed);
 }
 
 int main(int argc, char **argv)
