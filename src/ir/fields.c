@@ -61,7 +61,7 @@ const Record stmt_records[STMT_COUNT] = {
     [STMT_LET]      = RECORD("let", Stmt, let_fields, "let $name = $value"),
     [STMT_FOR]      = RECORD("for", Stmt, loop_fields, "$kind $name from $min extent $extent"),
     [STMT_BLOCK]    = RECORD("block", Stmt, block_fields, ""),
-    [STMT_IF]       = RECORD("if", Stmt, branch_fields, "if $condition"),
+    [STMT_IF]       = RECORD("if", Stmt, branch_fields, "if $condition?whole{ whole}"),
     [STMT_PRODUCE]  = RECORD("produce", Stmt, produce_fields, "produce $func?update{ update $update}"),
     [STMT_PROVIDE]  = RECORD("provide", Stmt, provide_fields,
                              "$func(@rank{$args})?atomic{ atomic} = @count{$values}"),

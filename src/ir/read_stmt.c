@@ -285,9 +285,9 @@ static const Stmt *read_bodies(Reader *r, const Record *record, Stmt *s, int dep
         if (f->kind == FIELD_BODY && !*body && s->kind != STMT_IF)
             return read_fail(r, "a statement inside");
     }
-    return s->kind == STMT_IF && !r->failed
-               ? stmt_if(r->program->arena, s->branch.condition, s->branch.yes, s->branch.no)
-               : s;
+    return s->kind == STMT_IF && !r->failed ? (s->branch.whole ? stmt_if_whole : stmt_if)(
+                                                  r->program->arena, s->branch.condition, s->branch.yes, s->branch.no)
+                                            : s;
 }
 
 /* The kind of the statement that is next: each is tried, those that begin with a word first. */

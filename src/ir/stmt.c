@@ -92,6 +92,16 @@ const Stmt *stmt_if(Arena *a, const Expr *condition, const Stmt *yes, const Stmt
     return s;
 }
 
+const Stmt *stmt_if_whole(Arena *a, const Expr *condition, const Stmt *yes, const Stmt *no)
+{
+    const Stmt *s = stmt_if(a, condition, yes, no);
+    if (!s || s->kind != STMT_IF || s->branch.condition != condition)
+        return s;
+    Stmt c         = *s;
+    c.branch.whole = true;
+    return copy(a, &c);
+}
+
 const Stmt *stmt_produce(Arena *a, const char *func, int update, const Stmt *body)
 {
     return body ? copy(a, &(Stmt){ .kind = STMT_PRODUCE, .produce = { func, update, body } }) : NULL;
@@ -220,7 +230,7 @@ const Stmt *stmt_map(const StmtMap *m, const Stmt *s)
     if (!map_record(m, &stmt_records[s->kind], (char *)&c))
         return s;
     if (s->kind == STMT_IF && (c.branch.condition != s->branch.condition || !c.branch.yes))
-        return stmt_if(m->arena, c.branch.condition, c.branch.yes, c.branch.no);
+        return (s->branch.whole ? stmt_if_whole : stmt_if)(m->arena, c.branch.condition, c.branch.yes, c.branch.no);
     return lacks_body(&c) ? NULL : copy(m->arena, &c);
 }
 

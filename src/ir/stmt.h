@@ -204,6 +204,8 @@ typedef struct Stmt Stmt;
     F(M, STMTS, const Stmt **, items, count)
 #define BRANCH_FIELDS(F, M)                                                                                            \
     F(M, EXPR, const Expr *, condition, condition)                                                                     \
+    F(M, FLAG, bool, whole, whole)              /* `no` does what `yes` does where the condition holds: a vector whose \
+                                                   lanes do not all agree may do `no` in all of them */                \
     F(M, BODY, const Stmt *, yes, yes)                                                                                 \
     F(M, ELSE, const Stmt *, no, no)
 #define PRODUCE_FIELDS(F, M)                                                                                           \
@@ -336,6 +338,8 @@ const Stmt *stmt_block(Arena *a, int count,
                        const Stmt *const *items); /* drops NULLs, flattens blocks; NULL if nothing is left */
 const Stmt *stmt_pair(Arena *a, const Stmt *first, const Stmt *second);
 const Stmt *stmt_if(Arena *a, const Expr *condition, const Stmt *yes, const Stmt *no);
+/* The same with `whole`. */
+const Stmt *stmt_if_whole(Arena *a, const Expr *condition, const Stmt *yes, const Stmt *no);
 const Stmt *stmt_produce(Arena *a, const char *func, int update, const Stmt *body);
 const Stmt *stmt_store(Arena *a, const Buffer *buffer, const Expr *index, const Expr *value);
 

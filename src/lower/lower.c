@@ -12,6 +12,7 @@ static const LowerPass cpu_passes[] = {
     { "unroll", "unrolled loops as copies", lower_unroll },
     { "vectorize", "bodies of vector loops made fit for lanes", lower_vectorize },
     { "clean", "simplified once more", lower_simplify },
+    { "inside", "reads at places made of data without clamps where all lanes are inside", lower_inside },
     { "math", "exp, sin and the like as sequences of basic operators", lower_math },
 };
 

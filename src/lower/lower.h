@@ -58,6 +58,7 @@ int64_t barriers_needed(Lower *lw, const Stmt *kernel);
 const Stmt *lower_loops(Lower *lw, const Stmt *none);
 const Stmt *lower_flatten(Lower *lw, const Stmt *s);      /* flatten.c: functions become buffers, calls loads */
 const Stmt *lower_unswitch(Lower *lw, const Stmt *s);     /* unswitch.c */
+const Stmt *lower_inside(Lower *lw, const Stmt *s);       /* inside.c */
 const Stmt *lower_partition(Lower *lw, const Stmt *s);    /* partition.c */
 const Stmt *lower_unroll(Lower *lw, const Stmt *s);       /* unroll.c */
 const Stmt *lower_vectorize(Lower *lw, const Stmt *s);    /* vectorize.c: bodies of vector loops for lanes */

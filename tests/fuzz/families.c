@@ -258,6 +258,26 @@ static void float_index(Gen *g)
     emit(g, "out(x, y) = s1(x, y%+d) + s1(x%+d, y)\n", offset(g, 1), offset(g, 2));
 }
 
+/* Taps beside a place made of data, the same for all channels, with every boundary and at the edges of the image. */
+static void warp(Gen *g)
+{
+    static const char *const names[] = { "edge", "constant", "mirror", "wrap", "edge" };
+    const uint32_t           kind = pick(g, 5), step = 1 + pick(g, 3);
+    const bool               computed = chance(g, 30);
+    declare_input(g, "in", "x, y, c", 3);
+    declare_output(g, "out", 3);
+    if (computed)
+        emit(g, "s0(x, y, c) = %s(in(x, y, c)) + 1\n", some_type(g));
+    emit(g, "def u(x, y) = f32(x) * %d.%d - f32(y) * 0.%d %+d\n", (int)pick(g, 2), (int)pick(g, 100), (int)pick(g, 50),
+         offset(g, 3));
+    emit(g, "f = %s(%s%s%s)\n", names[kind], computed ? "s0" : "in", kind == 1 ? ", 7" : "",
+         computed ? ", x: 0..9, y: 0..5, c: 0..3" : "");
+    emit(g, "s1(x, y, c) = { let i = %s let j = i32(u(y, x))\n",
+         chance(g, 50) ? "i32(floor(u(x, y)))" : "clamp(i32(floor(u(x, y))), -2, in.width)");
+    emit(g, "  i32(f(i, j, c)) * 3 + i32(f(i + %u, j, c)) - i32(f(i%+d, j + 1, c)) }\n", (unsigned)step, offset(g, 2));
+    emit(g, "out(x, y, c) = %s(s1(x, y, c))\n", some_int(g));
+}
+
 /* An index that wraps: narrow types, products that do not fit. */
 static void narrow_index(Gen *g)
 {
@@ -614,6 +634,7 @@ static const Family families[] = {
     FAMILY(pyramid, 2),
     FAMILY(index_arithmetic, 2),
     FAMILY(float_index, 2),
+    FAMILY(warp, 3),
     FAMILY(narrow_index, 1),
     FAMILY(division, 2),
     FAMILY(interleaved, 2),

@@ -355,6 +355,21 @@ static const Case cases[] = {
       "      vector l from 0 extent 8:\n"
       "        let x = l + xo * 8\n"
       "        out[i64(x)] = in[i64(x) + i64(1)] + (if y % 3 == 0 then 1 else 2)\n" },
+    { "inside: places made of data are asked about once, for all copies", KN_I32, lower_inside, lower_simplify,
+      "vector l from 0 extent 8:\n"
+      "  let a = min(out.extent.0, 3)\n"
+      "  out[i64(l + a)] = in[i64(min(max(in[i64(l)] + 1, 0), in.extent.0 - 1))]\n"
+      "  let b = min(out.extent.0, 3) + 1\n"
+      "  out[i64(l + b)] = if in.min.0 <= in[i64(l)] && in[i64(l)] < in.min.0 + in.extent.0 then "
+      "in[i64(min(max(in[i64(l)], 0), in.extent.0 - 1))] else 5\n",
+      "vector l from 0 extent 8:\n"
+      "  if max(in.min.0, 0) <= in[i64(l)] && in[i64(l)] <= in.extent.0 + min(in.min.0 - 1, -2) whole:\n"
+      "    out[i64(l) + i64(min(out.extent.0, 3))] = in[i64(in[i64(l)]) + i64(1)]\n"
+      "    out[i64(l) + i64(min(out.extent.0, 3)) + i64(1)] = in[i64(in[i64(l)])]\n"
+      "  else:\n"
+      "    out[i64(l) + i64(min(out.extent.0, 3))] = in[i64(min(max(in[i64(l)] + 1, 0), in.extent.0 - 1))]\n"
+      "    out[i64(l) + i64(min(out.extent.0, 3)) + i64(1)] = if in.min.0 <= in[i64(l)] && in[i64(l)] < in.extent.0 + "
+      "in.min.0 then in[i64(min(max(in[i64(l)], 0), in.extent.0 - 1))] else 5\n" },
     { "partition: a guard, wide elements: a masked vector at the end", KN_I32, lower_partition, lower_simplify,
       "let out.x.max = out.min.0 + out.extent.0 - 1\n"
       "for out.xo from 0 extent (out.extent.0 + 15) / 16:\n"
@@ -514,6 +529,8 @@ static void write_condition(Writer *w, int depth)
 }
 
 /* A value: reads of `in`, where they are allowed. */
+static void write_read_at_data(Writer *w);
+
 static void write_value(Writer *w, int depth)
 {
     if (depth > 0 && below(2)) {
@@ -522,10 +539,33 @@ static void write_value(Writer *w, int depth)
     } else if (depth > 0 && below(2)) {
         write(w, "(if "), write_condition(w, below(2)), write(w, " then "), write_value(w, depth - 1),
             write(w, " else "), write_value(w, depth - 1), write(w, ")");
+    } else if (below(4) == 0) {
+        write_read_at_data(w);
     } else if (below(4)) {
         write(w, "in[i64(min(max("), write_index(w, below(3)), write(w, ", in.min.0), in.last) - in.min.0)]");
     } else {
         write_index(w, below(3));
+    }
+}
+
+/* The elements at places made of data and beside them: with clamps, and with guards. */
+static void write_read_at_data(Writer *w)
+{
+    Text place;
+    text_init(&place, &arena);
+    const Text before = w->text;
+    w->text           = place;
+    write(w, "(in[i64(min(max("), write_index(w, below(2)), write(w, ", in.min.0), in.last) - in.min.0)]");
+    text_printf(&w->text, " * %d - %d)", 1 + below(3), below(12));
+    const char *at = text_string(&w->text);
+    w->text        = before;
+    for (int i = 0, count = 1 + below(3); i < count; i++) {
+        if (below(2))
+            text_printf(&w->text, "(if in.min.0 <= %s + %d && %s + %d <= in.last then ", at, i, at, i);
+        else
+            text_printf(&w->text, "(if %s + %d < in.min.0 then ", at, i);
+        text_printf(&w->text, "in[i64(min(max(%s + %d, in.min.0), in.last) - in.min.0)] else 7)", at, i);
+        write(w, i + 1 < count ? " - " : "");
     }
 }
 
@@ -718,14 +758,14 @@ static bool same_results(const char *text, const Stmt *before, const Stmt *after
 static void test_random(int count)
 {
     static Pass *const passes[] = { lower_simplify, lower_unswitch,  lower_partition, lower_simplify,
-                                    lower_unroll,   lower_vectorize, lower_simplify };
+                                    lower_unroll,   lower_vectorize, lower_simplify,  lower_inside };
     for (int i = 0; i < count && checks_failed < 5; i++) {
         const bool small = below(2);
         begin(small ? KN_U8 : KN_I32);
         const char *text  = random_statement(small);
         const Stmt *after = stmt_read(&program, text), *before = stmt_read(&program, serial_text(text));
-        const int   which = below(128) | (i % 2 ? 127 : 0);
-        for (int k = 0; k < 7; k++)
+        const int   which = below(256) | (i % 2 ? 255 : 0);
+        for (int k = 0; k < 8; k++)
             if (which >> k & 1 || k == 5)
                 after = passes[k](&lw, after);
         CHECK(same_results(text, before, after, small), "random statement %d, passes %d", i, which);

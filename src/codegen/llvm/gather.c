@@ -5,11 +5,12 @@
  * Takes   the gathers of the statement, with their addresses.
  * Gives   for each lane one contiguous load of 2 or 4 elements, beginning at the place of one of the gathers, the base.
  *         The lanes' elements are transposed: element k of all lanes is a vector. A gather instruction takes more than
- * a cycle for each lane and element; this takes half of one. Holds   indices made of data are clamped to the box that
- * is stored, so clamp(z) and clamp(z + 1) are 0 or 1 apart: where the distance varies from lane to lane, each lane
- * selects. Coordinates of elements that are really read do not wrap, so an i32 distance is exact; of others any element
- * will do. Scratch is padded, so reading past its end is harmless; of inputs only what lies between the gathers is
- * read. */
+ *         a cycle for each lane and element; this takes half of one. Integers of 8 and 16 bits are loaded as one wider
+ *         integer for each lane, of which element k is a part.
+ * Holds   indices made of data are clamped to the box that is stored, so clamp(z) and clamp(z + 1) are 0 or 1 apart:
+ *         where the distance varies from lane to lane, each lane selects. Coordinates of elements that are really read
+ *         do not wrap, so an i32 distance is exact; of others any element will do. Scratch is padded, so reading past
+ *         its end is harmless; of inputs only what lies between the gathers is read. */
 #include "codegen/llvm/llvm.h"
 
 enum { MOST_WINDOW = 4, MOST_GATHERS = 256, MOST_DEPTH = 8, BLOCK = 4 };
@@ -97,10 +98,18 @@ static bool distance(const Address *a, const Address *b, Distance *d)
     return true;
 }
 
+/* Integers of which a lane's window is one integer. */
+static bool is_small(kn_type type)
+{
+    return type_is_int(type) && type_bits(type) <= 16;
+}
+
 void gather_collect(Gen *g, const Expr *load, const Address *a)
 {
-    if (!a->lanes || a->offsets || a->phases || a->own_count > MOST_OWN || type_bits(a->buffer->type) != 32 ||
-        g->lanes % BLOCK || g->gather_count == MOST_GATHERS || arch_can_look_up(g, a))
+    const kn_type type = a->buffer->type;
+    const bool    fits = type_bits(type) == 32 ? g->lanes % BLOCK == 0 : is_small(type) && !g->kernel;
+    if (!a->lanes || a->offsets || a->phases || a->own_count > MOST_OWN || !fits || g->gather_count == MOST_GATHERS ||
+        arch_can_look_up(g, a))
         return;
     if (g->gather_count == g->gather_capacity) {
         g->gather_capacity = g->gather_capacity ? 2 * g->gather_capacity : 16;
@@ -182,9 +191,30 @@ static LLVMValueRef blocks(Gen *g, LLVMValueRef const *lane, int width, int from
                                   LLVMConstVector(places, (unsigned)g->lanes), "");
 }
 
+/* The same of small integers: element k of a lane is bits k * bits and up of what the lane loads. */
+static void load_small_window(Gen *g, AdjacentGather *base)
+{
+    const Buffer *b    = base->address.buffer;
+    const int     bits = type_bits(b->type);
+    LLVMTypeRef   one = LLVMIntTypeInContext(g->cx, (unsigned)(base->width * bits)), all = with_lanes(one, g->lanes);
+    LLVMValueRef  lanes = LLVMGetPoison(all);
+    for (int i = 0; i < g->lanes; i++) {
+        LLVMValueRef ptr = address_lane(g, &base->address, i);
+        here(g);
+        lanes = LLVMBuildInsertElement(g->b, lanes, load_element(g, b, ptr, one), i32_const(g, i), "");
+    }
+    for (int k = 0; k < base->width; k++)
+        base->window[k] = LLVMBuildTrunc(g->b, LLVMBuildLShr(g->b, lanes, int_like(all, k * bits), ""),
+                                         with_lanes(memory_type(g, b->type), g->lanes), "");
+}
+
 /* Reads `width` elements for each lane; window[k] is element k of all. */
 static void load_window(Gen *g, AdjacentGather *base)
 {
+    if (is_small(base->address.buffer->type)) {
+        load_small_window(g, base);
+        return;
+    }
     static const int halves[2][BLOCK] = { { 0, 2, 4, 6 }, { 1, 3, 5, 7 } };
     static const int mixed[2][BLOCK]  = { { 0, 4, 1, 5 }, { 2, 6, 3, 7 } },
                      joined[2][BLOCK] = { { 0, 1, 4, 5 }, { 2, 3, 6, 7 } };

@@ -241,6 +241,14 @@ static void gen_if(Gen *g, const Stmt *s)
         gen_branch(g, s, gen_stmt, c.v);
         return;
     }
+    if (s->branch.whole) {
+        here(g);
+        LLVMValueRef apart = LLVMBuildNot(g->b, c.v, "");
+        if (g->mask)
+            apart = LLVMBuildAnd(g->b, apart, g->mask, "");
+        gen_branch(g, s, gen_stmt, LLVMBuildNot(g->b, any_lane(g, apart), ""));
+        return;
+    }
     gen_masked(g, s->branch.yes, c.v);
     if (s->branch.no) {
         here(g);

@@ -6,7 +6,7 @@
 
 #include "ir/simplify.h"
 #include "lower/passes/pass_tools.h"
-#include "lower/passes/size_guess.h"
+#include "lower/bounds/size_guess.h"
 
 enum { MOST_TERMS = 12 };
 

@@ -168,10 +168,12 @@ static const Stmt *clean_if(Clean *c, const Stmt *s)
     if (simplifier_proves(c->known, opposite))
         return s->branch.no ? clean(c, s->branch.no) : NULL;
     const Stmt *yes = clean_side(c, condition, s->branch.yes);
-    const Stmt *no  = clean_side(c, opposite, s->branch.no);
+    const Stmt *no  = s->branch.whole ? clean(c, s->branch.no) : clean_side(c, opposite, s->branch.no);
     if (!yes && !no)
         return NULL;
     use(c, condition);
+    if (s->branch.whole)
+        return stmt_if_whole(c->lw->arena, condition, yes, no);
     return yes ? stmt_if(c->lw->arena, condition, yes, no) : stmt_if(c->lw->arena, opposite, no, NULL);
 }
 

@@ -2,8 +2,8 @@
 /* Guessed values: what an expression is for images of usual size, halfway through the loops around it. A short loop is
  * at its first iteration, because its borders are no exception. A guess decides what code is copied, never what it
  * computes. */
-#ifndef KILN_LOWER_PASSES_SIZE_GUESS_H
-#define KILN_LOWER_PASSES_SIZE_GUESS_H
+#ifndef KILN_LOWER_BOUNDS_SIZE_GUESS_H
+#define KILN_LOWER_BOUNDS_SIZE_GUESS_H
 
 #include "lower/lower.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Guessed values of integer expressions: see size_guess.h. */
-#include "lower/passes/size_guess.h"
+#include "lower/bounds/size_guess.h"
 
 enum {
     GUESSED_OUTPUT = 1000,
