@@ -334,7 +334,8 @@ typedef struct kn_tile_options {
     const char *shape;  /* of tiles: "auto", "none", "scalene", "rectangle", "hybrid", "diamond", "parallelogram"; NULL:
                            "auto" */
     const char *sizes;  /* of tiles, outermost dimension first: "16,64,256"; NULL: by a model */
-    const char *target; /* "openmp"; "cuda": loops become calls of functions in a CUDA file; NULL: "openmp" */
+    const char *target; /* "openmp"; "cuda": loops become calls of functions in a CUDA file; "llvm": of functions that
+                           Kiln compiles; NULL: "openmp" */
     const char *fuse;   /* which stages of a pipeline share tiles: "greedy", "cost" or "all"; NULL: "greedy" */
     const char *temporary;       /* arrays whose values are not read behind the loops: "A,B"; NULL: as `#pragma kiln
                                     temporary(A, B)` in the region says */
@@ -345,6 +346,8 @@ typedef struct kn_tile_options {
     bool               explain; /* say what was done and why */
     const char       **picture; /* out: SVG of the first tiled loops, a tile and its neighbours; NULL: none is drawn */
     const char       **kernels; /* out, for "cuda": the text of the CUDA file; it stays as long as the result */
+    const void       **archive; /* out, for "llvm": a static library of these functions and Kiln's runtime; likewise */
+    size_t            *archive_size; /* of it, in bytes */
 } kn_tile_options;
 
 /* Tiles the loops of a C file that stand between `#pragma scop` and `#pragma endscop`: gives the file with code in

@@ -75,6 +75,16 @@ static const Codegen *open_backend(Arena *arena, const char *path, const char **
     return codegen;
 }
 
+bool companion_read(kn_context *cx, Arena *arena, const char *name, Bytes *out)
+{
+    const char *path = companion_find(arena, name);
+    if (path && file_read_whole(arena, path, out))
+        return true;
+    diag_status(cx, KN_ERROR_FILE,
+                "%s, which belongs to Kiln, is not beside its library: build or install Kiln as a whole", name);
+    return false;
+}
+
 /* The backend in its library, wherever that is. */
 static const Codegen *find_backend(kn_context *cx, const char *library)
 {

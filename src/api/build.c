@@ -17,9 +17,8 @@
 #include <ctype.h>
 #include <errno.h>
 
-static const char runtime_archive[] = "libkiln-runtime.a";
-static const char runtime_source[]  = "kiln_runtime.c";
-static const char runtime_header[]  = "kiln_runtime.h";
+static const char runtime_source[] = "kiln_runtime.c";
+static const char runtime_header[] = "kiln_runtime.h";
 
 static const char naive_name[] = "c-naive";
 
@@ -140,15 +139,9 @@ static bool make_naive(BuildCall *b, Bytes *out)
     return text;
 }
 
-/* A file that belongs to Kiln itself. */
 static bool companion(BuildCall *b, const char *name, Bytes *out)
 {
-    const char *path = companion_find(&b->arena, name);
-    if (path && file_read_whole(&b->arena, path, out))
-        return true;
-    diag_status(b->p->cx, KN_ERROR_FILE,
-                "%s, which belongs to Kiln, is not beside its library: build or install Kiln as a whole", name);
-    return false;
+    return companion_read(b->p->cx, &b->arena, name, out);
 }
 
 static bool header(BuildCall *b, const char *targets, bool alone, Bytes *out)
@@ -204,10 +197,10 @@ static bool make_archive(BuildCall *b, Bytes *out)
                     b->name, b->targets.at[0].name, arch_table[target_find(NULL)->arch].name, runtime_source);
         return false;
     }
-    if (!make_code(b, EMIT_OBJECT, &object) || !companion(b, runtime_archive, &runtime))
+    if (!make_code(b, EMIT_OBJECT, &object) || !companion(b, RUNTIME_ARCHIVE, &runtime))
         return false;
     if (!archive_make(&b->arena, arena_printf(&b->arena, "%s.o", b->name), object, b->symbol, runtime, out)) {
-        diag_status(b->p->cx, KN_ERROR_FILE, "%s is damaged: build or install Kiln again", runtime_archive);
+        diag_status(b->p->cx, KN_ERROR_FILE, RUNTIME_ARCHIVE " is damaged: build or install Kiln again");
         return false;
     }
     return true;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* kn_tile: loads libkiln-poly when a C file is first tiled, and hands it the call. */
+/* kn_tile: loads libkiln-poly when a C file is first tiled, and hands it the call. What it makes for Kiln's own backend
+ * is compiled here, and put into a library with the runtime. */
+#include "api/archive.h"
 #include "api/backend.h"
+#include "api/compile.h"
 #include "poly/poly.h"
 
 #include <dlfcn.h>
@@ -11,6 +14,9 @@ typedef struct TileCall {
     size_t                 length;
     const kn_tile_options *options;
     const char            *result, *explained;
+    Bytes                  archive;
+    const Codegen         *codegen;
+    Emitted                held; /* what the backend gave last */
 } TileCall;
 
 #define LIBRARY "libkiln-poly.so"
@@ -40,6 +46,31 @@ static const Poly *poly_load(kn_context *cx)
     return poly;
 }
 
+/* A library of the functions that the regions call, and the runtime. */
+static bool compile_programs(TileCall *call, const PolyPrograms *programs)
+{
+    static const kn_options defaults;
+    kn_context             *cx = call->cx;
+    Targets                 targets;
+    call->codegen = backend_load(cx, backend_emitting(EMIT_OBJECT));
+    if (!call->codegen || !targets_parse(cx, NULL, arch_table[target_find(NULL)->arch].ahead, &targets) ||
+        !companion_read(cx, &cx->call, RUNTIME_ARCHIVE, &call->archive))
+        return false;
+    for (size_t i = 0; i < programs->count; i++) {
+        const Program *p    = programs->at[i];
+        const char    *name = arena_printf(&cx->call, "%s.o", p->name);
+        if (!compile_emit(call->codegen, p, &defaults, &targets, EMIT_OBJECT, false, &call->held))
+            return false;
+        const Bytes object = { call->held.bytes, call->held.size };
+        if (!archive_make(&cx->call, name, object, p->name, call->archive, &call->archive)) {
+            diag_status(cx, KN_ERROR_FILE, RUNTIME_ARCHIVE " is damaged: build or install Kiln again");
+            return false;
+        }
+        call->codegen->release(&call->held);
+    }
+    return true;
+}
+
 static void tile(void *arg)
 {
     TileCall   *call = arg;
@@ -57,6 +88,8 @@ static void tile(void *arg)
     };
     call->result    = poly->tile(&given);
     call->explained = given.explained;
+    if (call->result && given.programs.count && !compile_programs(call, &given.programs))
+        call->result = NULL;
 }
 
 const char *kn_tile(kn_context *cx, const char *name, const char *text, ptrdiff_t length,
@@ -78,8 +111,15 @@ const char *kn_tile(kn_context *cx, const char *name, const char *text, ptrdiff_
         diag_status(cx, KN_ERROR_ARGUMENT, "%s is too large: a file has at most %d MiB", name, KN_MAX_TEXT >> 20);
         return NULL;
     }
-    if (!context_call(cx, tile, &call) || cx->error_count)
+    const bool done = context_call(cx, tile, &call);
+    if (call.held.bytes)
+        call.codegen->release(&call.held);
+    if (!done || cx->error_count)
         return NULL;
+    if (options && options->archive)
+        *options->archive = call.archive.at;
+    if (options && options->archive_size)
+        *options->archive_size = call.archive.size;
     if (explained)
         *explained = call.explained;
     return call.result;

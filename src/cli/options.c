@@ -128,9 +128,9 @@ const Option option_table[OPTION_COUNT] = {
                                "parallelogram" },
     [OPTION_TILE]          = { "--tile", 0, "T,I,J", IN(TILE),
                                "the sizes of tiles, the outermost dimension first; else a model chooses them" },
-    [OPTION_TILE_TARGET]   = { "--target", 0, "openmp|cuda", IN(TILE),
+    [OPTION_TILE_TARGET]   = { "--target", 0, "openmp|cuda|llvm", IN(TILE),
                                "what to write: C with OpenMP (if not given); with cuda, OUT.c that calls functions "
-                               "of OUT.cu, which nvcc compiles" },
+                               "of OUT.cu, which nvcc compiles; with llvm, of OUT.a, which Kiln compiles" },
     [OPTION_FUSE]          = { "--fuse", 0, "RULE", IN(TILE),
                                "which stages share tiles: greedy (one joins its only consumer; if not given), cost "
                                "(fewest bytes and work), all" },

@@ -22,23 +22,37 @@ static void preprocessor_flags(Cli *cli, kn_tile_options *options)
     options->flags = flags;
 }
 
-static int write_file(const char *path, const char *text)
+static int write_file(const char *path, const void *bytes, size_t size)
 {
     FILE *file = fopen(path, "wb");
     if (!file)
         return failed("cannot write %s: %s", path, strerror(errno));
-    const bool good = fputs(text, file) >= 0;
+    const bool good = fwrite(bytes, 1, size, file) == size;
     return fclose(file) == 0 && good ? DONE : failed("cannot write %s: %s", path, strerror(errno));
 }
 
+/* What is written beside OUT.c for a target. */
+typedef struct Beside {
+    const char *target, *ending, *what;
+} Beside;
+
+static const Beside *beside_of(const char *target)
+{
+    static const Beside rows[] = { { "cuda", "cu", "the kernels" }, { "llvm", "a", "the compiled loops" } };
+    for (size_t i = 0; target && i < sizeof rows / sizeof *rows; i++)
+        if (!strcmp(rows[i].target, target))
+            return &rows[i];
+    return NULL;
+}
+
 /* OUT.cu beside OUT.c; NULL: the output is no C file. */
-static const char *cuda_path(Cli *cli, const char *output)
+static const char *beside_path(Cli *cli, const char *output, const Beside *beside)
 {
     const size_t n = output ? strlen(output) : 0;
     if (n < 3 || strcmp(output + n - 2, ".c"))
         return NULL;
     char *path = cli_alloc(cli, n + 2);
-    snprintf(path, n + 2, "%su", output);
+    snprintf(path, n + 2, "%.*s%s", (int)n - 1, output, beside->ending);
     return path;
 }
 
@@ -52,6 +66,8 @@ int command_tile(Cli *cli)
                                 .fuse      = option_value(cli, OPTION_FUSE, 0),
                                 .explain   = option_given(cli, OPTION_TILE_EXPLAIN) };
     const char     *text, *explained, *picture = NULL, *kernels = NULL;
+    const void     *archive      = NULL;
+    size_t          archive_size = 0;
     const char     *svg = option_value(cli, OPTION_TILE_SVG, 0), *output = option_value(cli, OPTION_TILE_OUTPUT, 0);
     size_t          length;
     if (cli->operand_count != 1)
@@ -60,11 +76,15 @@ int command_tile(Cli *cli)
     int         status = compile_options(cli, &shared);
     if (status != DONE)
         return status;
-    options.threads = shared.threads;
-    options.picture = svg ? &picture : NULL;
-    options.kernels = &kernels;
-    if (options.target && !strcmp(options.target, "cuda") && !cuda_path(cli, output))
-        return usage(cli, "--target cuda writes two files: -o OUT.c names one, OUT.cu beside it has the kernels");
+    options.threads      = shared.threads;
+    options.picture      = svg ? &picture : NULL;
+    options.kernels      = &kernels;
+    options.archive      = &archive;
+    options.archive_size = &archive_size;
+    const Beside *beside = beside_of(options.target);
+    if (beside && !beside_path(cli, output, beside))
+        return usage(cli, "--target %s writes two files: -o OUT.c names one, OUT.%s beside it has %s", beside->target,
+                     beside->ending, beside->what);
     preprocessor_flags(cli, &options);
     if (file_read(cli, path, &text, &length) != DONE)
         return FAILED;
@@ -77,14 +97,16 @@ int command_tile(Cli *cli)
     report(cli);
     if (explained)
         fputs(explained, output ? stdout : stderr);
-    if (kernels && write_file(cuda_path(cli, output), kernels) != DONE)
+    if (kernels && write_file(beside_path(cli, output, beside), kernels, strlen(kernels)) != DONE)
+        return FAILED;
+    if (archive && write_file(beside_path(cli, output, beside), archive, archive_size) != DONE)
         return FAILED;
     if (svg && !picture)
         return failed("%s: no loop has tiles that could be drawn", path);
-    if (svg && write_file(svg, picture) != DONE)
+    if (svg && write_file(svg, picture, strlen(picture)) != DONE)
         return FAILED;
     if (output)
-        return write_file(output, tiled);
+        return write_file(output, tiled, strlen(tiled));
     fputs(tiled, stdout);
     return DONE;
 }

@@ -36,6 +36,20 @@ static bool read_shape(kn_context *cx, const char *name, TileShape *shape)
     return !name;
 }
 
+static bool read_target(kn_context *cx, const char *name, TileTarget *target)
+{
+    static const char *names[] = { [FOR_OPENMP] = "openmp", [FOR_CUDA] = "cuda", [FOR_LLVM] = "llvm" };
+    *target                    = FOR_OPENMP;
+    for (int i = 0; i <= FOR_LLVM; i++)
+        if (name && !strcmp(name, names[i])) {
+            *target = (TileTarget)i;
+            return true;
+        }
+    if (name)
+        diag_unknown(cx, "for C loops there is no target", name, "the targets are", names, FOR_LLVM + 1);
+    return !name;
+}
+
 static bool read_fusion(kn_context *cx, const char *name, TileFusion *fuse)
 {
     static const char *names[] = { [FUSE_GREEDY] = "greedy", [FUSE_COST] = "cost", [FUSE_ALL] = "all" };
@@ -81,20 +95,14 @@ static bool read_options(kn_context *cx, const kn_tile_options *given, TileOptio
                                                                    : 1,
                                      .l1      = cache_size(1, DEFAULT_L1),
                                      .l2      = cache_size(2, DEFAULT_L2) };
-    options->device = given->target && !strcmp(given->target, "cuda");
-    if (given->target && !options->device && strcmp(given->target, "openmp")) {
-        diag_status(cx, KN_ERROR_ARGUMENT, "there is no target `%s` for C loops; the targets are: openmp, cuda",
-                    given->target);
-        return false;
-    }
-    return read_shape(cx, given->shape, &options->shape) && read_sizes(cx, given->sizes, options) &&
-           read_fusion(cx, given->fuse, &options->fuse);
+    return read_target(cx, given->target, &options->target) && read_shape(cx, given->shape, &options->shape) &&
+           read_sizes(cx, given->sizes, options) && read_fusion(cx, given->fuse, &options->fuse);
 }
 
 /* ---- Regions ---- */
 
-/* The name of a region's function in the CUDA file: kn_FILE_FUNCTION_K. */
-static const char *device_function(const Region *r, int k)
+/* The name of the function that a region calls: kn_FILE_FUNCTION_K. */
+static const char *region_function(const Region *r, int k)
 {
     const char *slash = strrchr(r->path, '/');
     char       *name  = arena_printf(r->arena, "kn_%s", slash ? slash + 1 : r->path);
@@ -111,9 +119,19 @@ static const char *tile_cuda(const Tiled *tiled, const Outputs *out)
 {
     const Region *r = tiled->scop->region;
     const char   *unfit;
-    const char   *text = emit_cuda(tiled, device_function(r, out->region), out->cuda, &unfit);
+    const char   *text = emit_cuda(tiled, region_function(r, out->region), out->cuda, &unfit);
     if (!text && unfit && !scop_isl_error(tiled->scop))
         diag_error(r->arena->cx, region_loc(r, r->body->place), "--target openmp", "no kernels can be made: %s", unfit);
+    return text;
+}
+
+static const char *tile_program(const Tiled *tiled, const Outputs *out)
+{
+    Program    *program;
+    const char *name = arena_strdup(out->arena, region_function(tiled->scop->region, out->region));
+    const char *text = emit_program(tiled, name, out->arena, &program);
+    if (text)
+        vec_push(out->arena, out->programs, program);
     return text;
 }
 
@@ -126,7 +144,7 @@ static const char *tile_shape(Scop *scop, const TileOptions *options, const Outp
     if (!tiled)
         return NULL;
     scop_budget(scop, 200);
-    const char *text = out->cuda ? tile_cuda(tiled, out) : emit_c(tiled);
+    const char *text = out->cuda ? tile_cuda(tiled, out) : out->programs ? tile_program(tiled, out) : emit_c(tiled);
     if (!text || scop_isl_error(scop)) {
         *spent = tiled->options.shape != SHAPE_NONE && scop_spent(scop);
         if (!*spent && !scop->arena->cx->error_count)
@@ -208,7 +226,7 @@ static const char *tile(PolyCall *call)
     text_init(&explained, call->arena);
     text_init(&picture, call->arena);
     text_init(&cuda, call->arena);
-    if (options.device)
+    if (options.target == FOR_CUDA)
         emit_cuda_begin(&cuda, call->source->name);
     const char *preprocessed = source_preprocess(cx, call->arena, call->source, call->options);
     if (!preprocessed ||
@@ -216,8 +234,12 @@ static const char *tile(PolyCall *call)
         return NULL;
     const char **texts = ARENA_ARRAY(call->arena, const char *, regions.items.count);
     for (size_t i = 0; i < regions.items.count; i++) {
-        const Outputs out = { call->options->explain ? &explained : NULL, call->options->picture ? &picture : NULL,
-                              options.device ? &cuda : NULL, (int)i };
+        const Outputs out = { call->options->explain ? &explained : NULL,
+                              call->options->picture ? &picture : NULL,
+                              options.target == FOR_CUDA ? &cuda : NULL,
+                              options.target == FOR_LLVM ? &call->programs : NULL,
+                              call->arena,
+                              (int)i };
         texts[i] = region_tile(cx, regions.items.at[i], &options, &out);
         if (!texts[i])
             return NULL;
@@ -226,7 +248,7 @@ static const char *tile(PolyCall *call)
     if (call->options->picture)
         *call->options->picture = picture.count ? text_string(&picture) : NULL;
     if (call->options->kernels)
-        *call->options->kernels = options.device ? text_string(&cuda) : NULL;
+        *call->options->kernels = options.target == FOR_CUDA ? text_string(&cuda) : NULL;
     return splice(call->arena, call->source, &regions, texts);
 }
 

@@ -7,6 +7,9 @@
 #define KILN_POLY_POLY_H
 
 #include "base/context.h"
+#include "ir/stmt.h"
+
+typedef VEC(Program *) PolyPrograms;
 
 /* What kn_tile was given. */
 typedef struct PolyCall {
@@ -15,6 +18,7 @@ typedef struct PolyCall {
     const Source          *source; /* the C file */
     const kn_tile_options *options;
     const char            *explained; /* out: what was done and why, as text; NULL if that was not asked for */
+    PolyPrograms           programs;  /* out, for "llvm": what the regions call, in their order; in the arena */
 } PolyCall;
 
 typedef struct Poly {

@@ -9,14 +9,17 @@
 #define KILN_POLY_REGION_TILE_H
 
 #include "base/text.h"
+#include "poly/poly.h"
 #include "poly/tiled.h"
 
 /* Where the texts of a region go besides its place. */
 typedef struct Outputs {
-    Text *explained; /* NULL: nobody asked */
-    Text *picture;   /* of the first region with tiles; NULL likewise */
-    Text *cuda;      /* NULL: for processors */
-    int   region;    /* in the file, from 0 */
+    Text         *explained; /* NULL: nobody asked */
+    Text         *picture;   /* of the first region with tiles; NULL likewise */
+    Text         *cuda;      /* NULL: for processors */
+    PolyPrograms *programs;  /* for Kiln's own backend, and where they live; NULL: as C text */
+    Arena        *arena;
+    int           region; /* in the file, from 0 */
 } Outputs;
 
 /* The C text that takes the region's place, in the region's arena; NULL after diagnostics. */

@@ -32,6 +32,10 @@ typedef enum TileFusion {
     FUSE_ALL     /* whatever can be fused */
 } TileFusion;
 
+/* What is made: C with OpenMP; C and a CUDA file, for which kernels, blocks and threads are marked; C and programs for
+ * Kiln's own backend. */
+typedef enum TileTarget { FOR_OPENMP, FOR_CUDA, FOR_LLVM } TileTarget;
+
 enum { MOST_TILE_DIMS = 6 };
 
 typedef struct TileOptions {
@@ -43,7 +47,7 @@ typedef struct TileOptions {
     int        threads;
     int64_t    l1, l2;    /* bytes a core can count on */
     bool       automatic; /* the shape is one of those that auto tries */
-    bool       device;    /* for a GPU: kernels, blocks and threads are marked */
+    TileTarget target;
 } TileOptions;
 
 /* Memory that a tile has for itself, for the elements of one array that live and die in it. Element a[…] of the array

@@ -26,6 +26,17 @@ static void test_tiled(kn_context *cx)
     CHECK(explained && strstr(explained, "diamond"), "%s", explained ? explained : "nothing");
 }
 
+/* Compiled by Kiln: the text calls what the archive has. */
+static void test_compiled(kn_context *cx)
+{
+    const void           *archive = NULL;
+    size_t                size    = 0;
+    const kn_tile_options options = { .target = "llvm", .archive = &archive, .archive_size = &size };
+    const char           *tiled   = kn_tile(cx, "f.c", text, -1, &options, NULL);
+    CHECK(tiled && strstr(tiled, "kn_f_f_0("), "%s", tiled ? tiled : kn_error_text(cx));
+    CHECK(size > 8 && !memcmp(archive, "!<arch>\n", 8), "%zu bytes", size);
+}
+
 static void test_refused(kn_context *cx)
 {
     const kn_tile_options no_shape = { .shape = "round" }, no_size = { .sizes = "16,x" };
@@ -43,6 +54,7 @@ int main(void)
         printf("skipped: isl is missing\n");
     } else {
         test_tiled(cx);
+        test_compiled(cx);
         test_refused(cx);
     }
     kn_context_free(cx);

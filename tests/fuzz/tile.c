@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Random affine C programs, tiled: each gives the bytes that the program as written gives, or is refused with a reason.
  *
- *     fuzz-tile SEED COUNT [SECONDS]     that many programs, or as many as there is time for; SEED 0: a fresh one
- *     fuzz-tile --show SEED              one program
+ *     fuzz-tile SEED COUNT [SECONDS [llvm]]  that many programs, or as many as there is time for; SEED 0: a fresh one
+ *     fuzz-tile --show SEED                  one program
  *
  * Every program is tiled in a random shape with random sizes; where that shape is refused, by `auto`, or by `none` if
  * the quota was spent. Many are compiled at a time, as written, tiled, and tiled with every loop that is marked as
- * parallel or vector running the other way (reverse.c), and run at several sizes. What fails is left in out/fuzz/tile,
- * with its seed. To take more than MOST_SECONDS of processor time for a shape is a failure too.
+ * parallel or vector running the other way (reverse.c), and run at several sizes. With `llvm` they are tiled for that
+ * target, and nothing runs the other way. What fails is left in out/fuzz/tile, with its seed. To take more than
+ * MOST_SECONDS of processor time for a shape is a failure too.
  *
  * Nearly all the time is isl's, and most of that goes to the few programs that come near its budget. So a program has
  * the compiler's own budget if its seed is a multiple of FULL_EACH, and QUOTA operations else; and one batch in
@@ -47,6 +48,7 @@ typedef struct Tally {
 
 typedef struct Fuzz {
     char        folder[64];
+    const char *target;
     uint64_t    seeds[BATCH];
     const char *shapes[BATCH];
     int         ids[BATCH], count;             /* of the batch: those that were tiled */
@@ -117,11 +119,33 @@ static void note_shape(Fuzz *f, const char *asked, const char *explained)
     tally(&f->made, line);
 }
 
+static FILE *open_in(const Fuzz *f, const char *name, const char *mode)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", f->folder, name);
+    FILE *file = fopen(path, mode);
+    if (!file) {
+        perror(path);
+        exit(1);
+    }
+    return file;
+}
+
 /* How a process that tiles one program ends. */
 enum { TILED, REFUSED, SPENT, BROKEN };
 
+/* The compiled loops of program `id`, for the linker. */
+static void keep_archive(const Fuzz *f, int id, const void *archive, size_t size)
+{
+    char name[40];
+    snprintf(name, sizeof name, "%d.a", id);
+    FILE *out = open_in(f, name, "w");
+    fwrite(archive, 1, size, out);
+    fclose(out);
+}
+
 /* In a process of its own: what is explained in one line and the tiled text, or why there is none, go to the file. */
-static int tile_alone(const char *text, uint64_t seed, const char *shape, const char *path)
+static int tile_alone(const Fuzz *f, const char *text, uint64_t seed, const char *shape, const char *path)
 {
     char                sizes[64];
     const char         *explained;
@@ -133,11 +157,21 @@ static int tile_alone(const char *text, uint64_t seed, const char *shape, const 
     snprintf(sizes, sizeof sizes, "%d,%d,%d", 1 + (int)(mix(seed + 1) % 5), 1 + (int)(mix(seed + 2) % 7),
              2 + (int)(mix(seed + 3) % 6));
     const bool            own     = mix(seed + 4) % 3 != 0;
-    const kn_tile_options options = { .shape = shape, .sizes = own ? sizes : NULL, .threads = 2, .explain = true };
+    const void           *archive = NULL;
+    size_t                size    = 0;
+    const kn_tile_options options = { .shape        = shape,
+                                      .sizes        = own ? sizes : NULL,
+                                      .target       = f->target,
+                                      .threads      = 2,
+                                      .explain      = true,
+                                      .archive      = &archive,
+                                      .archive_size = &size };
     const char           *tiled   = kn_tile(cx, "case.c", text, -1, &options, &explained);
-    const kn_diagnostic   d       = tiled ? (kn_diagnostic){ 0 } : kn_diagnostic_get(cx, 0);
-    const bool            spent   = !tiled && d.error && !strcmp(d.error, "limit");
-    const bool broken = !tiled && (kn_diagnostic_count(cx) == 0 || (d.error && !strcmp(d.error, "internal")));
+    if (tiled && archive)
+        keep_archive(f, f->count, archive, size);
+    const kn_diagnostic d      = tiled ? (kn_diagnostic){ 0 } : kn_diagnostic_get(cx, 0);
+    const bool          spent  = !tiled && d.error && !strcmp(d.error, "limit");
+    const bool          broken = !tiled && (kn_diagnostic_count(cx) == 0 || (d.error && !strcmp(d.error, "internal")));
     if (tiled)
         fprintf(out, "%.*s\n", (int)strcspn(explained, "\n"), explained);
     fputs(tiled ? tiled : d.message ? d.message : "no reason", out);
@@ -157,7 +191,7 @@ static char *tile(Fuzz *f, const char *text, uint64_t seed, const char *shape, b
     const pid_t child = fork();
     if (child == 0) {
         free(made);
-        exit(tile_alone(text, seed, shape, path));
+        exit(tile_alone(f, text, seed, shape, path));
     }
     waitpid(child, &status, 0);
     FILE *in = fopen(path, "r");
@@ -198,26 +232,15 @@ static void keep(const Fuzz *f, int i, const char *why)
     free(text);
 }
 
-static FILE *open_in(const Fuzz *f, const char *name, const char *mode)
-{
-    char path[128];
-    snprintf(path, sizeof path, "%s/%s", f->folder, name);
-    FILE *file = fopen(path, mode);
-    if (!file) {
-        perror(path);
-        exit(1);
-    }
-    return file;
-}
-
 /* Compiles NAME.c there and runs it, with its lines in NAME.out. */
 static bool compile_and_run(const Fuzz *f, const char *name)
 {
     char command[600];
     snprintf(command, sizeof command,
-             "cd %s && cc %s -w -ffp-contract=off %s.c -o %s -lm 2>%s.log && OMP_NUM_THREADS=2 GOMP_SPINCOUNT=0 "
-             "timeout 100 ./%s >%s.out 2>%s.log",
-             f->folder, f->threads ? "-O1 -fopenmp" : "-O0", name, name, name, name, name, name);
+             "cd %s && cc %s -w -ffp-contract=off %s.c %s -o %s -lm 2>%s.log && OMP_NUM_THREADS=2 GOMP_SPINCOUNT=0 "
+             "KN_NUM_THREADS=2 timeout 100 ./%s >%s.out 2>%s.log",
+             f->folder, f->threads ? "-O1 -fopenmp" : "-O0", name,
+             f->target && strcmp(name, "given") ? "*.a -lpthread" : "", name, name, name, name, name);
     return system(command) == 0;
 }
 
@@ -263,7 +286,7 @@ static void run_batch(Fuzz *f)
     bool wrong[BATCH] = { false };
     if (!f->count)
         return;
-    for (int v = 0; v < VERSIONS; v++) {
+    for (int v = 0; v < (f->target ? REVERSED : VERSIONS); v++) {
         FILE *file = open_version(f, v, "a");
         affine_main(file, f->ids, f->count);
         fclose(file);
@@ -355,13 +378,14 @@ int main(int argc, char **argv)
         return 0;
     }
     if (argc < 3) {
-        fputs("usage: fuzz-tile SEED COUNT [SECONDS], or fuzz-tile --show SEED\n", stderr);
+        fputs("usage: fuzz-tile SEED COUNT [SECONDS [llvm]], or fuzz-tile --show SEED\n", stderr);
         return 2;
     }
     uint64_t     seed  = strtoull(argv[1], NULL, 10);
     const int    count = atoi(argv[2]);
     const time_t begin = time(NULL);
     f.end              = begin + (argc > 3 ? atoi(argv[3]) : 1 << 30);
+    f.target           = argc > 4 ? argv[4] : NULL;
     seed               = seed ? seed : mix((uint64_t)begin * 1000003u + (uint64_t)getpid()) >> 16;
     setvbuf(stdout, NULL, _IOLBF, 0);
     strcpy(f.folder, "/tmp/kiln-tile-XXXXXX");

@@ -8,6 +8,7 @@
 #define KILN_POLY_EMIT_EMIT_H
 
 #include "base/text.h"
+#include "ir/stmt.h"
 #include "poly/print_expr.h"
 #include "poly/tiled.h"
 
@@ -17,6 +18,9 @@ const char *emit_c(const Tiled *tiled);
 /* The same for a program that is marked for a device: a call of the function `name`, whose text with its kernels is
  * added to `cuda`. *unfit: why there is none, or NULL. */
 const char *emit_cuda(const Tiled *tiled, const char *name, Text *cuda, const char **unfit);
+/* The same as a program of Kiln's, in `arena`, and a call of it. NULL: isl has given up, or a diagnostic says what
+ * cannot be computed by such code. */
+const char *emit_program(const Tiled *tiled, const char *name, Arena *arena, Program **program);
 /* What the CUDA file begins with. */
 void emit_cuda_begin(Text *cuda, const char *source);
 

@@ -189,22 +189,31 @@ static PrivateUse private_use(const CSymbol *variable, isl_ast_node *below)
     return use;
 }
 
-/* The clause for the variables that each thread or lane has for itself: those that the loop writes. One that it only
- * reads was set outside. NULL: one that it writes is also accessed beside it, in the loop around it; the iterations
- * then cannot have it for themselves. */
-static const char *privates(const Writer *w, isl_ast_node *body)
+bool private_symbols(const Writer *w, isl_ast_node *body, PrivateList *own)
 {
     const Scop *s = w->tiled->scop;
-    Text        clause;
-    text_init(&clause, w->arena);
+    own->count    = 0;
     for (size_t i = 0; i < s->privates.count; i++) {
         const CSymbol   *v    = s->privates.at[i];
         const PrivateUse here = private_use(v, body), around = private_use(v, w->around);
         if (here.writes && around.count > here.count)
-            return NULL;
+            return false;
         if (here.writes)
-            text_printf(&clause, "%s%s", clause.count ? ", " : " private(", v->name);
+            vec_push(w->arena, own, v);
     }
+    return true;
+}
+
+/* The clause for these variables; NULL: the iterations are not independent of each other. */
+static const char *privates(const Writer *w, isl_ast_node *body)
+{
+    PrivateList own = { 0 };
+    Text        clause;
+    text_init(&clause, w->arena);
+    if (!private_symbols(w, body, &own))
+        return NULL;
+    for (size_t i = 0; i < own.count; i++)
+        text_printf(&clause, "%s%s", i ? ", " : " private(", own.at[i]->name);
     text_add(&clause, clause.count ? ")" : "");
     return text_string(&clause);
 }

@@ -28,6 +28,8 @@ typedef struct LoopMark {
     int         depth;
 } LoopMark;
 
+typedef VEC(const CSymbol *) PrivateList;
+
 typedef struct Writer {
     const Tiled    *tiled;
     Arena          *arena;
@@ -68,6 +70,10 @@ void        loop_body(Writer *w, const char *variable, const char *name, isl_ast
 typedef void CountedLoop(Writer *w, isl_ast_node *node, const char *variable, const char *name, isl_ast_node *body);
 void         loop_node(Writer *w, isl_ast_node *node, CountedLoop *counted);
 void         if_node(Writer *w, isl_ast_node *node);
+/* The variables that each iteration of the loop has for itself: those that it writes. One that it only reads was set
+ * outside. false: one that it writes is also accessed beside it, in the loop around it; the iterations then cannot have
+ * it for themselves. */
+bool private_symbols(const Writer *w, isl_ast_node *body, PrivateList *own);
 /* Does a statement of the tile have something in that scratch? */
 bool scratch_used(isl_ast_node *tile, const Scratch *s);
 /* Is the array itself accessed by the tiled program? */

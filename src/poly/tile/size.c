@@ -150,7 +150,7 @@ bool size_overlapped(const Stages *p, const Stage *root, Group *g)
     for (int k = 0; k < g->tile_dims; k++) {
         g->axis[k] = dims[k];
         bool row   = dims[k] == root->dims - 1;
-        if (o->device)
+        if (o->target == FOR_CUDA)
             g->size[k] = !row ? BLOCK_ROWS : k == 0 ? BLOCK_RUN : BLOCK_COLUMNS;
         else
             g->size[k] = !row ? TILE_ROWS : k == 0 ? TILE_RUN : TILE_COLUMNS;
@@ -193,9 +193,9 @@ void size_trapezoid(Trapezoid *z)
     static const int narrow[]       = { 7, 50, 114, 0 }; /* for elements of 4 bytes */
     const Statement *first          = z->x.statements[0];
     const bool       small          = type_bits(first->accesses.at[first->accesses.count - 1].array->type) <= 32;
-    const int       *piece          = !o->device ? processor[dims - 1] : dims == 2 && small ? narrow : device[dims - 1];
-    int64_t          steps          = o->size_count ? o->sizes[0] : piece[0];
-    z->rows                         = (steps < 1 ? 1 : steps) * z->stages;
+    const int *piece = o->target != FOR_CUDA ? processor[dims - 1] : dims == 2 && small ? narrow : device[dims - 1];
+    int64_t    steps = o->size_count ? o->sizes[0] : piece[0];
+    z->rows          = (steps < 1 ? 1 : steps) * z->stages;
     for (int k = 0; k < z->dims; k++) {
         int64_t model = piece[k < 3 ? k + 1 : 3] >> o->halved;
         z->size[k]    = z->axis[k] < o->size_count ? o->sizes[z->axis[k]] : model < 1 ? 1 : model;

@@ -107,7 +107,7 @@ static const char *make_within(Tiled *t)
     for (;;) {
         if (!shapes[options.shape].make(t))
             return t->reason ? t->reason : shapes[options.shape].unfit;
-        int64_t bytes = most_scratch(t), most = options.device ? MOST_SHARED : MOST_SCRATCH;
+        int64_t bytes = most_scratch(t), most = options.target == FOR_CUDA ? MOST_SHARED : MOST_SCRATCH;
         if (bytes <= most)
             return NULL;
         if (options.size_count || t->options.halved == MOST_HALVED)
@@ -130,7 +130,7 @@ static Tiled *attempt(Scop *s, const TileOptions *options, TileShape shape, cons
     t->options.automatic = options->shape == SHAPE_AUTO;
     *why                 = make_within(t);
     *unfit               = *why != NULL;
-    if (!*why && options->device && !device_map(t))
+    if (!*why && options->target == FOR_CUDA && !device_map(t))
         *why = "isl failed";
     if (!*why && isl_ctx_last_error(s->isl) == isl_error_none) {
         const char *wrong = tile_prove(t);
@@ -149,7 +149,7 @@ static Tiled *automatic(Scop *s, const TileOptions *options, const char **why)
     Tiled *t = NULL;
     Text   tried;
     text_init(&tried, s->arena);
-    const TileShape *tries = options->device ? device_preferred : preferred;
+    const TileShape *tries = options->target == FOR_CUDA ? device_preferred : preferred;
     for (size_t i = 0; !t && (!i || tries[i - 1] != SHAPE_NONE); i++) {
         bool        unfit;
         const char *name = tile_shape_name(tries[i]);

@@ -397,7 +397,7 @@ static isl_schedule *tile_loop(Tiled *t, isl_schedule_node *loop, int number)
     if (axes_init(&z.x, t->scop, loop, t->scop->flow) && z.x.outer == 0) {
         find_stages(&z);
         z.dims = size_trapezoid_axes(t, &z.x, z.axis);
-        if (t->options.device && t->options.automatic && z.dims > 2)
+        if (t->options.target == FOR_CUDA && t->options.automatic && z.dims > 2)
             t->reason = "tiles of three axes over time are slower on a device than none";
         else if (find_rows(&z) && find_planes(&z)) {
             z.rest = rows_behind(&z);
