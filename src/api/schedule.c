@@ -13,13 +13,41 @@
 #include "schedulers/explain/explain.h"
 
 static const double DEFAULT_BUDGET = 2;
+enum { MOST_RULES = 64 };
 
 /* ---- Names ------------------------------------------------------------------------------ */
+
+/* The first of the words no-PART/no-PART… that names nothing. */
+static const char *refuse_part(kn_context *cx, const char *words)
+{
+    size_t       count = 0;
+    const char **names = ARENA_ARRAY(&cx->call, const char *, MOST_RULES);
+    while (count < MOST_RULES && scheduler_part((int)count)) {
+        names[count] = scheduler_part((int)count);
+        count++;
+    }
+    for (const char *at = words; *at; at += strcspn(at, "/") + (at[strcspn(at, "/")] == '/')) {
+        const int   length = (int)strcspn(at, "/");
+        const char *part   = arena_printf(&cx->call, "%.*s", length, at);
+        if (!scheduler_find(arena_printf(&cx->call, "auto/%s", part), &(SchedulerOptions){ 0 })) {
+            diag_unknown(cx, "there is no rule of schedulers", strncmp(part, "no-", 3) ? part : part + 3,
+                         "what can be left out", names, count);
+            break;
+        }
+    }
+    return NULL;
+}
 
 const char *scheduler_choose(kn_context *cx, const char *name)
 {
     if (!name || !strcmp(name, "none") || scheduler_find(name, &(SchedulerOptions){ 0 }))
         return name;
+    const char *word = strstr(name, "/no-");
+    if (word) {
+        const char *base = arena_printf(&cx->call, "%.*s", (int)(word - name), name);
+        if (scheduler_find(base, &(SchedulerOptions){ 0 }))
+            return refuse_part(cx, word + 1);
+    }
     const size_t count = (size_t)scheduler_count + 1;
     const char **names = ARENA_ARRAY(&cx->call, const char *, count);
     names[0]           = "none";
@@ -138,7 +166,7 @@ static int make_drafts(const ScheduleRequest *r, const Graph *g, const Machine *
     const Scheduler *asked   = scheduler_find(r->scheduler, &options);
     if (asked->run == scheduler_auto)
         return scheduler_candidates(g, m, &options, arena, out);
-    out[0]    = (Candidate){ asked, scheduler_draft(asked, g, m, &options, arena), 0 };
+    out[0]    = (Candidate){ asked, asked->run(g, m, &options, arena), 0 };
     out[0].ns = cost_draft(&out[0].draft, m);
     return 1;
 }

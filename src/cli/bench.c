@@ -245,7 +245,9 @@ static void add_given(Cli *cli, Bench *bench)
     for (int i = 0; (value = option_value(cli, OPTION_BENCH_SCHEDULE, i)); i++)
         add_contender(bench, base_name(value), value, NULL);
     for (int i = 0; (value = option_value(cli, OPTION_BENCH_SCHEDULER, i)); i++)
-        add_scheduler(bench, value);
+        add_scheduler(bench, scheduler_without(cli, value));
+    if (!option_value(cli, OPTION_BENCH_SCHEDULER, 0) && option_given(cli, OPTION_WITHOUT))
+        add_scheduler(bench, scheduler_without(cli, NULL));
 }
 
 /* Keeps the contenders that --only names. */

@@ -38,6 +38,7 @@ typedef enum OptionId {
     OPTION_SCHEDULE_NAME,
     OPTION_SCHEDULER,
     OPTION_BENCH_SCHEDULER,
+    OPTION_WITHOUT,
     OPTION_MACHINE,
     OPTION_BUDGET,
     OPTION_MEASURE,
@@ -252,6 +253,8 @@ const char *size_example(int rank);
 
 /* The options of the compiler as the command line and the environment give them. */
 int compile_options(Cli *cli, kn_options *out);
+/* The name of a scheduler (NULL: `auto`, if any is given) without the rules of --without: "auto/no-chains". */
+const char *scheduler_without(Cli *cli, const char *name);
 /* Seconds since some time in the past. */
 double now(void);
 

@@ -63,6 +63,20 @@ static const char *cache_folder(Cli *cli)
     return path;
 }
 
+const char *scheduler_without(Cli *cli, const char *name)
+{
+    const char *rule;
+    if (!name && option_given(cli, OPTION_WITHOUT))
+        name = "auto";
+    for (int i = 0; (rule = option_value(cli, OPTION_WITHOUT, i)); i++) {
+        const size_t n    = strlen(name) + strlen("/no-") + strlen(rule) + 1;
+        char        *more = cli_alloc(cli, n);
+        snprintf(more, n, "%s/no-%s", name, rule);
+        name = more;
+    }
+    return name;
+}
+
 int compile_options(Cli *cli, kn_options *out)
 {
     *out = (kn_options){
@@ -71,7 +85,7 @@ int compile_options(Cli *cli, kn_options *out)
         .check_access = option_given(cli, OPTION_CHECK_ACCESS),
         .profile      = option_given(cli, OPTION_PROFILE),
         .schedule     = last_value(cli, OPTION_SCHEDULE_NAME),
-        .scheduler    = last_value(cli, OPTION_SCHEDULER),
+        .scheduler    = scheduler_without(cli, last_value(cli, OPTION_SCHEDULER)),
         .target       = last_value(cli, OPTION_TARGET),
         .cache        = option_given(cli, OPTION_NO_CACHE) ? NULL : cache_folder(cli),
     };

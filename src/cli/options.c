@@ -28,6 +28,10 @@ const Option option_table[OPTION_COUNT] = {
                                "make the schedule that is obeyed; kiln schedule --list says what there is" },
     [OPTION_BENCH_SCHEDULER] = { "--scheduler", 0, "NAME", IN(BENCH),
                                  "measure the schedule that this scheduler makes, too; can be given again" },
+    [OPTION_WITHOUT]       = { "--without", 0, "RULE", IN(RUN) | IN(BUILD) | IN(SCHEDULE) | IN(BENCH),
+                               "leave a rule of the schedulers out, as /no-RULE behind a scheduler's name does: "
+                               "chains, prefetch, half-vectors …; a wrong name is answered with all of them. Can be "
+                               "given again" },
     [OPTION_MACHINE]       = { "--machine", 0, "TEXT|FILE", IN(RUN) | IN(SCHEDULE) | IN(BENCH),
                                "make the schedule for another machine: "
                                "cores=8,vector_bits=256,l1=32k,l2=512k,l3=16M, or a file with such lines" },

@@ -2,7 +2,7 @@
 /* Random drafts: groups, loops, levels and kinds are drawn without asking what is legal. draft_print has to make a
  * legal schedule of any of them. */
 #include "random_draft.h"
-#include "schedulers/rules/patterns.h"
+#include "schedulers/draft/pattern.h"
 #include "schedulers/rules/rules.h"
 
 #include <stdlib.h>
@@ -184,7 +184,7 @@ static void draw(void *arg)
     }
     if (!graph_make(w->p, arena, &binding, &g))
         return;
-    Draft d       = draft_plain(&g, &machine, arena);
+    Draft d       = draft_plain(&g, &machine, 0, arena);
     d.group_count = 0;
     for (int s = g.node_count; s-- > 0;)
         draw_choice(w->c, &d, s, arena);
@@ -193,7 +193,7 @@ static void draw(void *arg)
     if (choose(w->c, 2))
         draw_copies(w->c, &d, arena);
     if (choose(w->c, 4))
-        patterns_choose_late(&d);
+        draft_apply_rules(&d, &machine, RULES_READERS);
     text_init(&out, arena);
     draft_print(&out, &d);
     w->text = strdup(text_string(&out));

@@ -124,7 +124,7 @@ static void make(void *arg)
     c->ok                 = graph_make(c->p, &c->arena, &binding, &c->graph);
     if (!c->ok)
         return;
-    c->draft        = draft_plain(&c->graph, &c->machine, &c->arena);
+    c->draft        = draft_plain(&c->graph, &c->machine, 0, &c->arena);
     const int group = c->draft.choices[find_stage(&c->graph, "out")].group;
     Group    *g     = &c->draft.groups[group];
     g->loop_count   = row->loop_count;

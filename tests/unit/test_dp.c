@@ -16,9 +16,9 @@ static const char machine[] = "cores=4, vector_bits=256, l1=32k, l2=512k, l3=16M
 /* So that no search is cut off by the clock, which would change the text. */
 static const kn_options unhurried = { .budget = 1000 };
 
-static const char *const left_out[] = { "dp",           "dp/no-inlining", "dp/no-two-levels",
-                                        "dp/no-slices", "dp/no-together", "dp/no-search",
-                                        "dp/no-repair", "dp/no-model",    "dp/no-inlining/no-two-levels",
+static const char *const left_out[] = { "dp",           "dp/no-inlining",     "dp/no-two-levels",
+                                        "dp/no-slices", "dp/no-shared-loops", "dp/no-search",
+                                        "dp/no-repair", "dp/no-model",        "dp/no-inlining/no-two-levels",
                                         "greedy" };
 
 /* Makes it twice, and reads it back. */

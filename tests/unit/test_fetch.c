@@ -32,7 +32,7 @@ static void obey_names(Draft *d)
 /* The number of groups that fetch after all. */
 static int test_draft(GraphOf *o, int node, int loop, bool turned)
 {
-    Draft d        = draft_plain(&o->graph, &o->machine, &o->arena);
+    Draft d        = draft_plain(&o->graph, &o->machine, 0, &o->arena);
     int   fetching = 0;
     obey_names(&d);
     draft_legalize(&d);

@@ -53,7 +53,7 @@ static void begin(Blur *b, int64_t width, int64_t height)
 {
     static const int y_then_x[] = { 1, 0 };
     graph_of(&b->of, blur);
-    b->draft = draft_plain(&b->of.graph, &b->of.machine, &b->of.arena);
+    b->draft = draft_plain(&b->of.graph, &b->of.machine, 0, &b->of.arena);
     make_segment(b);
     nest_make(&b->segment, (int64_t[]){ width, height }, y_then_x, y_then_x, &b->nest);
     nest_boxes(&b->segment, &b->nest);
@@ -63,7 +63,7 @@ static void begin(Blur *b, int64_t width, int64_t height)
 static const char *schedule_of(Blur *b, int compute, int store)
 {
     const int blurx = b->segment.nodes[0], out = b->segment.nodes[1];
-    Draft     d    = draft_plain(&b->of.graph, &b->of.machine, &b->of.arena);
+    Draft     d    = draft_plain(&b->of.graph, &b->of.machine, 0, &b->of.arena);
     Group    *gr   = &d.groups[d.choices[out].group];
     gr->loop_count = b->nest.loop_count;
     memcpy(gr->loops, b->nest.loops, sizeof gr->loops);

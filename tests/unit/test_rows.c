@@ -18,8 +18,7 @@ static void make_rows(Draft *d, int group)
 
 Draft scheduler_rows(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena)
 {
-    (void)options; /* it takes no time worth a budget */
-    Draft d = draft_plain(g, m, arena);
+    Draft d = draft_plain(g, m, options->without, arena);
     for (int i = 0; i < d.group_count; i++)
         make_rows(&d, i);
     for (int s = g->node_count; s-- > 0;) { /* readers first: a group must be there to be joined */

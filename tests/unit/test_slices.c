@@ -16,7 +16,7 @@ static int members(const char *rest)
     snprintf(text, sizeof text, "%s%s", chain, rest);
     GraphOf o;
     graph_of(&o, text);
-    const Draft d     = draft_plain(&o.graph, &o.machine, &o.arena);
+    const Draft d     = draft_plain(&o.graph, &o.machine, 0, &o.arena);
     SliceGroup *found = ARENA_ARRAY(&o.arena, SliceGroup, (size_t)o.graph.node_count + 1);
     const int   count = slice_groups_find(&d, 2, found, &o.arena), most = count ? found[0].count : 0;
     graph_of_end(&o);

@@ -280,13 +280,33 @@ bool draft_may_chain(const Draft *d, int s)
 
 Draft draft_copy(const Draft *d, Arena *arena)
 {
-    const size_t nodes = (size_t)d->graph->node_count, room = nodes + 1;
+    const size_t room = (size_t)d->graph->node_count + 1;
     Draft        copy = *d;
     copy.groups       = ARENA_ARRAY(arena, Group, room);
     copy.choices      = ARENA_ARRAY(arena, Choice, room);
     copy.patterns     = patterns_new(d->graph, arena);
-    memcpy(copy.groups, d->groups, sizeof *d->groups * (size_t)d->group_count);
-    memcpy(copy.choices, d->choices, sizeof *d->choices * nodes);
-    memcpy(copy.patterns, d->patterns, sizeof *d->patterns * nodes);
+    draft_assign(&copy, d);
     return copy;
+}
+
+void draft_assign(Draft *d, const Draft *from)
+{
+    const Draft  own   = *d;
+    const size_t nodes = (size_t)from->graph->node_count;
+    *d                 = *from;
+    d->groups          = own.groups;
+    d->choices         = own.choices;
+    d->patterns        = own.patterns;
+    memcpy(d->groups, from->groups, sizeof *d->groups * (size_t)from->group_count);
+    memcpy(d->choices, from->choices, sizeof *d->choices * nodes);
+    memcpy(d->patterns, from->patterns, sizeof *d->patterns * nodes);
+}
+
+bool draft_same(const Draft *a, const Draft *b)
+{
+    const size_t nodes = (size_t)a->graph->node_count;
+    return a->group_count == b->group_count && a->copy_count == b->copy_count && a->copies == b->copies &&
+           !memcmp(a->groups, b->groups, sizeof *a->groups * (size_t)a->group_count) &&
+           !memcmp(a->choices, b->choices, sizeof *a->choices * nodes) &&
+           !memcmp(a->patterns, b->patterns, sizeof *a->patterns * nodes);
 }

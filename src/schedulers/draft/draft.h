@@ -104,6 +104,37 @@ static inline int group_add_loop(Group *gr, int dim, int64_t step, bool parallel
     return gr->loop_count++;
 }
 
+/* The rules; rules/rules.h has a row for each. */
+typedef enum RuleId {
+    RULE_PRIVATIZE,
+    RULE_SCANS,
+    RULE_SEPARATE,
+    RULE_GRIDS,
+    RULE_SCAN_READERS,
+    RULE_GRID_READERS,
+    RULE_REGISTER_TILES,
+    RULE_STEP_PRODUCERS,
+    RULE_ROW_BLOCKS,
+    RULE_SUMS_BY_VECTORS,
+    RULE_ALIGNED_ROWS,
+    RULE_CHAINS,
+    RULE_CHANNELS,
+    RULE_PREFETCH,
+    RULE_TIME_TILES,
+    RULE_HALF_VECTORS,
+    RULE_SHARED_LOOPS,
+    RULE_SLICES,
+    RULE_ROW_COPIES,
+    RULE_STREAMS,
+    RULE_IDS
+} RuleId;
+
+/* What has become of a rule in a draft. */
+typedef struct RuleUse {
+    int    applied, refused; /* places: groups or functions */
+    double without, with;    /* predicted ns of the groups that it changes, where it was refused last */
+} RuleUse;
+
 typedef struct Draft {
     const Graph            *graph;
     const struct FuncFacts *facts;       /* per node: def_facts.h */
@@ -114,7 +145,14 @@ typedef struct Draft {
     int                     copy_count;
     const StagedCopy       *copies;
     struct Pattern         *patterns; /* per node: pattern.h */
+    uint32_t                without;  /* 1 << RuleId: rules that are left out */
+    RuleUse                 uses[RULE_IDS];
 } Draft;
+
+static inline bool draft_has_rule(const Draft *d, RuleId rule)
+{
+    return !(d->without >> rule & 1);
+}
 
 /* Evaluations of a point for each that is needed, up to which recomputation is negligible. */
 static const double hardly_more = 1.02;
@@ -122,6 +160,10 @@ static const double hardly_more = 1.02;
 /* A copy that can be changed without changing `d`. Immutable parts (nests, memory orders, the list of copies) are
  * shared. */
 Draft draft_copy(const Draft *d, Arena *arena);
+/* Makes `d` what `from` is, a draft of the same graph, in its own memory. */
+void draft_assign(Draft *d, const Draft *from);
+/* Do the drafts say the same? What rules have become does not count. */
+bool draft_same(const Draft *a, const Draft *b);
 
 /* The definition of a head that its loops are of: -1 the pure one, else the update with the most work. NO_DEF: nothing
  * can be inside its loops (no dimensions, a scan, a scatter, C code). */

@@ -26,10 +26,11 @@ static bool is_of_one_row(const Edge *e, int rank)
     return true;
 }
 
-bool row_copy_fits(const Graph *g, const Edge *e)
+bool row_copy_fits(const Draft *d, const Edge *e)
 {
-    const GraphNode *p = &g->nodes[e->producer], *r = &g->nodes[e->consumer];
-    if (p->kind != NODE_PURE || p->is_output || p->rank < 2 || r->kind != NODE_PURE || r->rank < 2)
+    const GraphNode *p = &d->graph->nodes[e->producer], *r = &d->graph->nodes[e->consumer];
+    if (!draft_has_rule(d, RULE_ROW_COPIES) || p->kind != NODE_PURE || p->is_output || p->rank < 2 ||
+        r->kind != NODE_PURE || r->rank < 2)
         return false;
     const bool along = !e->gathers && e->access[0].var == 0 && e->access[0].exact && is_of_one_row(e, p->rank);
     return along && e->accesses >= 2 * row_copy_points(e) && p->defs[0].ops + p->defs[0].loads >= LEAST_WORK;
@@ -75,7 +76,7 @@ bool row_copy_is_made(const Draft *d, const Edge *e)
 {
     const Choice *r = &d->choices[e->consumer];
     return d->choices[e->producer].where == WHERE_INLINE && (r->where == WHERE_ROOT || r->where == WHERE_INSIDE) &&
-           row_copy_fits(d->graph, e) && row_level(d, e->consumer) >= 0 &&
+           row_copy_fits(d, e) && row_level(d, e->consumer) >= 0 &&
            is_ready(d, e->producer, e->consumer, row_level(d, e->consumer), MOST_DEPTH) &&
            !d->patterns[e->producer].kind && !d->patterns[e->consumer].kind && !shares_loops(d, e->consumer);
 }

@@ -12,7 +12,7 @@
 
 /* Would the stored reader of this edge take a row of its producer, if that were inlined: it reads several points of one
  * row only, and they are worth storing? */
-bool row_copy_fits(const Graph *g, const Edge *e);
+bool row_copy_fits(const Draft *d, const Edge *e);
 /* Does it in this draft? */
 bool row_copy_is_made(const Draft *d, const Edge *e);
 /* Points of the row for each point of the reader. */

@@ -387,6 +387,26 @@ static void try_all(Trial *t)
             try_member(t, s);
 }
 
+/* ---- Rules ------------------------------------------------------------------------------- */
+
+const char *explain_rule(const Explained *x, RuleId rule, Arena *arena)
+{
+    const RuleUse *use = &x->d->uses[rule];
+    const Rule    *r   = &draft_rules[rule];
+    if (!draft_has_rule(x->d, rule))
+        return arena_printf(arena, "%s: left out", r->name);
+    if (!use->applied && !use->refused)
+        return NULL;
+    const char *kept =
+        use->applied ? arena_printf(arena, "in %d place%s", use->applied, use->applied == 1 ? "" : "s") : "";
+    const char *refused =
+        !use->refused
+            ? ""
+            : arena_printf(arena, "%srefused by the cost model in %d, with it %s, without %s", use->applied ? "; " : "",
+                           use->refused, explain_time(arena, use->with), explain_time(arena, use->without));
+    return arena_printf(arena, "%s %s%s: %s", r->name, kept, refused, r->why);
+}
+
 /* ---- All of it --------------------------------------------------------------------------- */
 
 void explain_make(Explained *x, const Candidate *made, const Machine *m, Arena *arena)

@@ -60,6 +60,20 @@ static void add_table(Text *out, const Explained *x)
     text_add(out, "</table></div>\n");
 }
 
+static void add_rules(Text *out, const Explained *x)
+{
+    bool any = false;
+    for (RuleId id = 0; id < RULE_IDS; id++) {
+        const char *line = explain_rule(x, id, out->arena);
+        if (!line)
+            continue;
+        text_add(out, any ? "<br>\n" : "<h2>The rules</h2>\n<p>");
+        explain_escape(out, line);
+        any = true;
+    }
+    text_add(out, any ? "</p>\n" : "");
+}
+
 static void add_candidates(Text *out, const Explained *x)
 {
     text_add(out, "<h2>The schedulers that were asked</h2>\n<div class=\"wide\"><table>\n"
@@ -85,6 +99,7 @@ void explain_html(Text *out, const Explained *x, const char *schedule)
                   "that reads it.</p>\n");
     explain_draw(out, x);
     add_table(out, x);
+    add_rules(out, x);
     if (x->all)
         add_candidates(out, x);
     text_add(out, "<h2>The schedule</h2>\n<pre>");

@@ -99,6 +99,17 @@ static void print_refused(Text *out, const Explained *x)
         text_printf(out, "  %d %s\n", i + 1, explain_refused(x, x->order[i], out->arena));
 }
 
+static void print_rules(Text *out, const Explained *x)
+{
+    bool any = false;
+    for (RuleId id = 0; id < RULE_IDS; id++) {
+        const char *line = explain_rule(x, id, out->arena);
+        if (line)
+            text_printf(out, "%s  %s\n", any ? "" : "\nRules:\n", line);
+        any |= line != NULL;
+    }
+}
+
 static void print_candidates(Text *out, const Explained *x)
 {
     text_add(out, "\nThe schedulers that were asked:\n");
@@ -120,6 +131,7 @@ void explain_text(Text *out, const Explained *x)
     }
     print_table(out, x);
     print_refused(out, x);
+    print_rules(out, x);
     if (x->all)
         print_candidates(out, x);
 }

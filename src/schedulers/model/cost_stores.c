@@ -5,6 +5,8 @@
 bool cost_streams(const Draft *d, int s, const Machine *m)
 {
     const GraphNode *node = &d->graph->nodes[s];
+    if (!draft_has_rule(d, RULE_STREAMS))
+        return false;
     if (node->rank > 1 && box_extent(&node->box, 0) * node->bytes % m->line)
         return false;
     const double bytes = (double)box_points(&node->box, node->rank) * (double)node->bytes;

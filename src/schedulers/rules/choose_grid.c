@@ -9,11 +9,16 @@
 
 enum { MOST_TASKS = 8, LEAST_STEP = 4 };
 
-void grid_choose(Draft *d, int s, const Machine *m)
+bool grid_may_pay(const Draft *d, const Machine *m, int s)
 {
     (void)m;
-    if (grid_applies(d, s))
-        d->patterns[s] = (Pattern){ .kind = PATTERN_GRID };
+    return d->patterns[s].kind == PATTERN_NONE && grid_applies(d, s);
+}
+
+void grid_choose(Draft *d, const Machine *m, int s)
+{
+    (void)m;
+    d->patterns[s] = (Pattern){ .kind = PATTERN_GRID };
 }
 
 static bool reads_near(const Edge *e, int rank)
@@ -112,10 +117,15 @@ static bool may_have_order(const Draft *d, int s, int rank, const bool *ordered)
     return false;
 }
 
-void grid_choose_late(Draft *d, int s)
+bool grid_reader_may_pay(const Draft *d, const Machine *m, int s)
 {
-    if (d->patterns[s].kind != PATTERN_GRID || !grid_applies(d, s))
-        return;
+    (void)m;
+    return d->patterns[s].kind == PATTERN_GRID && grid_applies(d, s);
+}
+
+void grid_reader_choose(Draft *d, const Machine *m, int s)
+{
+    (void)m;
     const Graph   *g       = d->graph;
     const GridDims c       = grid_dims(&g->nodes[s]);
     int           *memory  = ARENA_ARRAY(g->arena, int, KN_MAX_RANK);

@@ -32,19 +32,25 @@ static void inline_feeds(Draft *d, int s)
     }
 }
 
-void privatize_choose(Draft *d, int s, const Machine *m)
+bool privatize_may_pay(const Draft *d, const Machine *m, int s)
+{
+    (void)m;
+    const GraphNode *node = &d->graph->nodes[s];
+    return d->patterns[s].kind == PATTERN_NONE && node->kind == NODE_SCATTER && node->func->update_count == 1 &&
+           node->defs[1].points >= LEAST_STEPS;
+}
+
+void privatize_choose(Draft *d, const Machine *m, int s)
 {
     const GraphNode *node = &d->graph->nodes[s];
-    if (node->kind != NODE_SCATTER || node->func->update_count != 1)
-        return;
-    const Work  *work  = &node->defs[1];
-    const double bins  = (double)box_points(&node->box, node->rank),
-                 outer = node->func->updates[0].rvar_count ? (double)work->extents[0] : 0;
-    const double limit = work->points / (STEPS_PER_BIN * (bins > 1 ? bins : 1));
-    double       parts = (double)TASKS * m->cores;
-    parts              = parts > limit ? limit : parts;
-    parts              = parts > outer ? outer : parts;
-    if (parts < 2 || work->points < LEAST_STEPS)
+    const Work      *work = &node->defs[1];
+    const double     bins = (double)box_points(&node->box, node->rank),
+                 outer    = node->func->updates[0].rvar_count ? (double)work->extents[0] : 0;
+    const double limit    = work->points / (STEPS_PER_BIN * (bins > 1 ? bins : 1));
+    double       parts    = (double)TASKS * m->cores;
+    parts                 = parts > limit ? limit : parts;
+    parts                 = parts > outer ? outer : parts;
+    if (parts < 2)
         return;
     const bool four = limit / parts >= PRIVATE_COPIES;
     d->patterns[s]  = (Pattern){ .kind   = PATTERN_PRIVATIZE,

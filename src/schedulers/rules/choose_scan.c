@@ -53,14 +53,20 @@ static void find_scan_reader(Draft *d, int s)
     d->patterns[r]         = (Pattern){ .kind = PATTERN_SCAN_READER, .partner = s + 1 };
 }
 
-void scan_choose(Draft *d, int s, const Machine *m)
+bool scan_may_pay(const Draft *d, const Machine *m, int s)
+{
+    (void)m;
+    const GraphNode *node = &d->graph->nodes[s];
+    return d->patterns[s].kind == PATTERN_NONE && node->kind == NODE_SCAN && node->rank &&
+           box_points(&node->box, node->rank) >= LEAST_POINTS;
+}
+
+void scan_choose(Draft *d, const Machine *m, int s)
 {
     const GraphNode *node   = &d->graph->nodes[s];
     const int        lanes  = stored_lanes(d, s);
     int              across = 0;
-    if (node->kind != NODE_SCAN || !node->rank || box_points(&node->box, node->rank) < LEAST_POINTS)
-        return;
-    const uint32_t steps = scan_dims(d, s);
+    const uint32_t   steps  = scan_dims(d, s);
     while (across < node->rank && (steps & 1u << across))
         across++;
     if (across == node->rank || lanes < 2 || box_extent(&node->box, across) < 2 * lanes)
@@ -75,11 +81,15 @@ void scan_choose(Draft *d, int s, const Machine *m)
         d->patterns[s] = (Pattern){ .kind = PATTERN_NONE };
 }
 
-/* Consumers first. */
-void scan_choose_late(Draft *d, int s)
+bool scan_reader_may_pay(const Draft *d, const Machine *m, int s)
 {
-    if (d->choices[s].where != WHERE_ROOT || !scan_has_pattern(d, s))
-        return;
+    (void)m;
+    return d->choices[s].where == WHERE_ROOT && scan_has_pattern(d, s);
+}
+
+void scan_reader_choose(Draft *d, const Machine *m, int s)
+{
+    (void)m;
     Pattern  *sp     = &d->patterns[s];
     const int reader = scan_only_reader(d, s);
     find_scan_reader(d, s);

@@ -20,12 +20,18 @@ static int stored_reader(const Draft *d, int s)
     }
 }
 
-void separate_choose(Draft *d, int s, const Machine *m)
+bool separate_may_pay(const Draft *d, const Machine *m, int s)
 {
     (void)m;
     const Func *f = d->graph->nodes[s].func;
-    if (f->kind != FUNC_DEFINED || f->update_count != 1 || stored_reader(d, s) < 0)
-        return;
+    return d->patterns[s].kind == PATTERN_NONE && f->kind == FUNC_DEFINED && f->update_count == 1 &&
+           stored_reader(d, s) >= 0;
+}
+
+void separate_choose(Draft *d, const Machine *m, int s)
+{
+    (void)m;
+    const Func *f = d->graph->nodes[s].func;
     for (int k = 0; k < f->updates[0].rvar_count; k++)
         if (separate_is_legal(d, s, k)) {
             const Pattern had = d->patterns[s];

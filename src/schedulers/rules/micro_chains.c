@@ -62,12 +62,24 @@ static int chain_length(const Draft *d, int group, int row)
     return links;
 }
 
-static void chain_group(Draft *d, int group)
+static int chained_loop(const Draft *d, int group)
 {
+    const Group *gr = &d->groups[group];
+    return d->graph->nodes[gr->head].kind == NODE_PURE ? row_loop(gr) : -1;
+}
+
+bool chain_applies(const Draft *d, const Machine *m, int group)
+{
+    (void)m;
+    const int row = chained_loop(d, group);
+    return row >= 0 && chain_length(d, group, row) >= LEAST_CHAIN;
+}
+
+void chain_apply(Draft *d, const Machine *m, int group)
+{
+    (void)m;
     Group    *gr  = &d->groups[group];
-    const int row = d->graph->nodes[gr->head].kind == NODE_PURE ? row_loop(gr) : -1;
-    if (row < 0 || chain_length(d, group, row) < LEAST_CHAIN)
-        return;
+    const int row = chained_loop(d, group);
     for (int s = 0; s < gr->head; s++)
         if (d->choices[s].where == WHERE_INSIDE && d->choices[s].group == group) {
             d->choices[s].nest  = rows_nest(d, s);
@@ -76,10 +88,4 @@ static void chain_group(Draft *d, int group)
     gr->loops[row].step         = ROWS;
     gr->loops[gr->loop_count++] = gr->loops[row + 1];
     gr->loops[row + 1]          = (GroupLoop){ .dim = 1, .step = 1 };
-}
-
-void choose_chains(Draft *d)
-{
-    for (int i = 0; i < d->group_count; i++)
-        chain_group(d, i);
 }

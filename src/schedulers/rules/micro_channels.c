@@ -5,13 +5,11 @@
  *         compute the same: an image without planes, or one plane that all read (alpha).
  * Gives   the plane loop unrolled inside the vector loop, so that the shared part is loaded and computed once. Members
  *         are inlined, so that their planes are interleaved too.
- * How     The cost model decides; it counts what unrolled copies share. */
-#include "schedulers/model/cost.h"
+ * How     The cost model counts what unrolled copies share. */
 #include "schedulers/rules/micro_kernels.h"
 #include "schedulers/draft/pattern.h"
 
 enum { MOST_PLANES = 4, MOST_PLANE_OPS = 64 /* operations per copy: more would spill */ };
-static const double enough = 0.9; /* of the predicted time without it */
 
 /* The loop over planes of [..., c, x in vectors]; -1: the loops are others. */
 static int plane_loop(const Group *gr, const GraphNode *head)
@@ -54,36 +52,28 @@ static double plane_ops(const Draft *d, int s, int plane, int depth, bool *fine,
     return ops;
 }
 
-static void bundle_planes(Draft *d, int group, const Machine *m)
+bool channels_apply_to(const Draft *d, const Machine *m, int group)
 {
     enum { MOST_DEPTH_OF_PLANES = 4 };
-    Group           *gr   = &d->groups[group];
+    (void)m;
+    const Group     *gr   = &d->groups[group];
     const GraphNode *head = &d->graph->nodes[gr->head];
     const int        at   = head->kind == NODE_PURE && !d->patterns[gr->head].kind ? plane_loop(gr, head) : -1;
     bool             fine = true, common = false;
-    GroupCost        was, now;
-    if (at < 0 || plane_ops(d, gr->head, gr->loops[at].dim, MOST_DEPTH_OF_PLANES, &fine, &common) > MOST_PLANE_OPS ||
-        !fine || !common)
-        return;
-    const Group  before  = *gr;
-    const size_t bytes   = sizeof *d->choices * (size_t)d->graph->node_count;
-    Choice      *choices = ARENA_ARRAY(d->graph->arena, Choice, (size_t)d->graph->node_count);
-    memcpy(choices, d->choices, bytes);
-    cost_group(d, group, m, NULL, &was);
+    return at >= 0 &&
+           plane_ops(d, gr->head, gr->loops[at].dim, MOST_DEPTH_OF_PLANES, &fine, &common) <= MOST_PLANE_OPS && fine &&
+           common;
+}
+
+void channels_apply(Draft *d, const Machine *m, int group)
+{
+    (void)m;
+    Group           *gr         = &d->groups[group];
+    const GraphNode *head       = &d->graph->nodes[gr->head];
+    const int        at         = plane_loop(gr, head);
     gr->loops[at].step          = node_extent(head, gr->loops[at].dim);
     gr->loops[gr->loop_count++] = (GroupLoop){ .dim = gr->loops[at].dim, .step = 1, .unroll = true };
     for (int s = 0; s < d->graph->node_count; s++)
         if (d->choices[s].group == group && d->choices[s].where == WHERE_INSIDE)
             d->choices[s] = (Choice){ .where = WHERE_INLINE, .group = group };
-    cost_group(d, group, m, NULL, &now);
-    if (now.ns < enough * was.ns)
-        return;
-    *gr = before;
-    memcpy(d->choices, choices, bytes);
-}
-
-void choose_interleaved_channels(Draft *d, const Machine *m)
-{
-    for (int i = 0; i < d->group_count; i++)
-        bundle_planes(d, i, m);
 }

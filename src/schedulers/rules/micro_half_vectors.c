@@ -2,8 +2,8 @@
 /* Half vectors: rows of floats in registers of half the width.
  *
  * Takes   a group whose vectors are full registers of 512 bits.
- * Gives   the same with half as many lanes, if all nodes are stencils of 32 bits. Measured as fast or faster (waves by
- *         a quarter, interpolate, harris and unsharp by a tenth); the cause is not known.
+ * Gives   the same with half as many lanes, if all nodes are stencils of 32 bits. The cause of
+ *         the gain is not known: the rule's row has the measurements.
  * Not     where long sums are unrolled: they are latency bound, and half the lanes double the exposed latency (a fifth
  *         slower). */
 #include "schedulers/rules/micro_kernels.h"
@@ -32,26 +32,26 @@ static bool inlines_sums(const Draft *d, int s)
     return any;
 }
 
-static void halve_lanes(Draft *d, int group, const Machine *m)
+bool half_vectors_applies(const Draft *d, const Machine *m, int group)
 {
-    Group     *gr   = &d->groups[group];
-    const int  full = m->vector_bits / 32;
-    GroupLoop *last = &gr->loops[gr->loop_count - 1];
-    bool       fits = m->vector_bits >= WIDE_BITS && last->vector && last->step == full;
+    const Group *gr = &d->groups[group];
+    if (!gr->loop_count)
+        return false;
+    const GroupLoop *last = &gr->loops[gr->loop_count - 1];
+    bool             fits = m->vector_bits >= WIDE_BITS && last->vector && last->step == m->vector_bits / 32;
     for (int s = 0; s < d->graph->node_count && fits; s++)
         if (s == gr->head || (d->choices[s].group == group && d->choices[s].where == WHERE_INSIDE))
             fits = is_light(d, s) && !inlines_sums(d, s);
-    if (!fits)
-        return;
-    last->step = full / 2;
-    for (int s = 0; s < d->graph->node_count; s++)
-        if (d->choices[s].group == group && d->choices[s].where == WHERE_INSIDE)
-            d->choices[s].lanes = full / 2;
+    return fits;
 }
 
-void choose_half_vectors(Draft *d, const Machine *m)
+void half_vectors_apply(Draft *d, const Machine *m, int group)
 {
-    for (int i = 0; i < d->group_count; i++)
-        if (d->groups[i].loop_count)
-            halve_lanes(d, i, m);
+    Group    *gr   = &d->groups[group];
+    const int half = m->vector_bits / 32 / 2;
+
+    gr->loops[gr->loop_count - 1].step = half;
+    for (int s = 0; s < d->graph->node_count; s++)
+        if (d->choices[s].group == group && d->choices[s].where == WHERE_INSIDE)
+            d->choices[s].lanes = half;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Micro kernels: the inner loops that all schedulers choose alike, once groups and tiles are known. Private to
- * micro_*.c. */
+/* Micro kernels: the inner loops that all schedulers choose alike, once groups and tiles are known. Private to the
+ * rules. */
 #ifndef KILN_SCHEDULERS_MICRO_KERNELS_H
 #define KILN_SCHEDULERS_MICRO_KERNELS_H
 
@@ -33,30 +33,29 @@ void operands_of(const Draft *d, int s, int update, Operands *out);
 /* Does the operand vary along that dimension of the reader? */
 bool operand_moves(const Operand *o, int rank, int dim);
 
-/* Register tiles: for long sums of products of an operand that varies along one dimension and an operand that varies
- * along another. */
-void choose_register_tiles(Draft *d, const Machine *m);
-
-/* Sums over displacements: nodes that are read at a single step are computed inside it. */
-void choose_step_producers(Draft *d);
-
-/* Unrolled rows, sums next to vectors, aligned bounds. */
-void choose_row_kernels(Draft *d, const Machine *m);
-
-/* Chains of stencils: a few rows at a time, each node inside the loop of its reader. */
-void choose_chains(Draft *d);
-
-/* Channels interleaved, where they share something. After legalizing: the cost model decides. */
-void choose_interleaved_channels(Draft *d, const Machine *m);
-
-/* Prefetch of large inputs, some rows ahead. After legalizing: levels decide the distance. */
-void choose_prefetches(Draft *d, const Machine *m);
-
-/* Steps of time-recursive updates in diamonds. After legalizing: what is at root decides. */
-void choose_time_tiles(Draft *d, const Machine *m);
-
-/* Vectors of half the register width. Last: all other lanes are chosen. */
-void choose_half_vectors(Draft *d, const Machine *m);
+/* The rules of these files, a row of draft_rules each: does it apply to a node or a group, and what it does there. */
+bool register_tile_applies(const Draft *d, const Machine *m, int s);
+void register_tile_apply(Draft *d, const Machine *m, int s);
+bool step_producers_applies(const Draft *d, const Machine *m, int s);
+void step_producers_apply(Draft *d, const Machine *m, int s);
+bool row_block_applies(const Draft *d, const Machine *m, int group);
+void row_block_apply(Draft *d, const Machine *m, int group);
+bool sum_by_vectors_applies(const Draft *d, const Machine *m, int s);
+void sum_by_vectors_apply(Draft *d, const Machine *m, int s);
+bool aligned_rows_applies(const Draft *d, const Machine *m, int s);
+void aligned_rows_apply(Draft *d, const Machine *m, int s);
+bool chain_applies(const Draft *d, const Machine *m, int group);
+void chain_apply(Draft *d, const Machine *m, int group);
+bool channels_apply_to(const Draft *d, const Machine *m, int group);
+void channels_apply(Draft *d, const Machine *m, int group);
+bool prefetch_applies(const Draft *d, const Machine *m, int group);
+void prefetch_apply(Draft *d, const Machine *m, int group);
+bool time_tiles_applies(const Draft *d, const Machine *m, int s);
+void time_tiles_apply(Draft *d, const Machine *m, int s);
+bool half_vectors_applies(const Draft *d, const Machine *m, int group);
+void half_vectors_apply(Draft *d, const Machine *m, int group);
+bool shared_loops_applies(const Draft *d, const Machine *m, int group);
+void shared_loops_apply(Draft *d, const Machine *m, int group);
 
 /* Loops over rows in vectors of so many lanes; the vector loop has index rank - 1. Inside it are the steps, unrolled if
  * they are few. */

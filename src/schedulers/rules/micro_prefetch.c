@@ -103,9 +103,7 @@ static void fetch_ahead(Draft *d, int group, const Machine *m, Arena *scratch)
                         ARENA_ARRAY(scratch, bool, n),
                         ARENA_ARRAY(scratch, bool, n),
                         ARENA_ARRAY(scratch, Box, n) };
-    if (r.loop < 0 || gr->prefetched)
-        return;
-    r.step = gr->loops[r.loop].step;
+    r.step          = gr->loops[r.loop].step;
     need_of_iteration(&r, true);
     const int input = large_input(&r, m);
     if (input < 0 || !is_all_read(d, group, input))
@@ -121,13 +119,17 @@ static void fetch_ahead(Draft *d, int group, const Machine *m, Arena *scratch)
     gr->ahead         = (int)lead + 1;
 }
 
-void choose_prefetches(Draft *d, const Machine *m)
+bool prefetch_applies(const Draft *d, const Machine *m, int group)
 {
-    for (int i = 0; i < d->group_count; i++) {
-        Arena scratch;
-        scratch_begin(&scratch, d->graph->pipeline->cx);
-        if (d->graph->nodes[d->groups[i].head].rank > 1)
-            fetch_ahead(d, i, m, &scratch);
-        scratch_end(&scratch);
-    }
+    (void)m;
+    const Group *gr = &d->groups[group];
+    return d->graph->nodes[gr->head].rank > 1 && !gr->prefetched && loop_of_rows(d, group) >= 0;
+}
+
+void prefetch_apply(Draft *d, const Machine *m, int group)
+{
+    Arena scratch;
+    scratch_begin(&scratch, d->graph->pipeline->cx);
+    fetch_ahead(d, group, m, &scratch);
+    scratch_end(&scratch);
 }

@@ -314,11 +314,15 @@ static void make_product(Draft *d, const Machine *m, const Product *p)
             order_operand(d, p, &p->operands.at[i], pieces);
 }
 
-void choose_register_tiles(Draft *d, const Machine *m)
+bool register_tile_applies(const Draft *d, const Machine *m, int s)
 {
-    for (int s = d->graph->node_count; s-- > 0;) {
-        Product p;
-        if (find_product(d, m, s, &p))
-            make_product(d, m, &p);
-    }
+    Product p;
+    return find_product(d, m, s, &p);
+}
+
+void register_tile_apply(Draft *d, const Machine *m, int s)
+{
+    Product p;
+    if (find_product(d, m, s, &p))
+        make_product(d, m, &p);
 }

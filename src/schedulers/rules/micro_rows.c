@@ -82,19 +82,22 @@ static int row_loop(const Group *gr)
     return gr->loops[row].step == 1 && !gr->loops[row].unroll ? row : -1;
 }
 
-/* Unrolls a few rows. Where rows are tasks, the blocks become the tasks. */
-static void bundle_rows(Draft *d, int group, const Machine *m)
+bool row_block_applies(const Draft *d, const Machine *m, int group)
 {
-    Group           *gr   = &d->groups[group];
+    const Group     *gr   = &d->groups[group];
     const GraphNode *node = &d->graph->nodes[gr->head];
-    const int        row = node->kind == NODE_PURE && node->rank > 1 ? row_loop(gr) : -1, rows = rows_at_once(m);
-    if (row < 0 || node_extent(node, 1) < 4 * rows)
-        return;
+    if (node->kind != NODE_PURE || node->rank < 2 || row_loop(gr) < 0 || node_extent(node, 1) < 4 * rows_at_once(m))
+        return false;
     const Stencil found = stencil_of(d, gr->head, MOST_DEPTH_OF_ROWS);
-    if (!found.straight || found.span < 1 || found.span > MOST_SPAN || found.ops > MOST_OPS)
-        return;
-    gr->loops[row].step         = rows;
-    gr->loops[gr->loop_count++] = (GroupLoop){ .dim = 1, .step = 1, .unroll = true };
+    return found.straight && found.span >= 1 && found.span <= MOST_SPAN && found.ops <= MOST_OPS;
+}
+
+/* Unrolls a few rows. Where rows are tasks, the blocks become the tasks. */
+void row_block_apply(Draft *d, const Machine *m, int group)
+{
+    Group *gr                    = &d->groups[group];
+    gr->loops[row_loop(gr)].step = rows_at_once(m);
+    gr->loops[gr->loop_count++]  = (GroupLoop){ .dim = 1, .step = 1, .unroll = true };
     for (int s = 0; s < d->graph->node_count; s++)
         if (d->choices[s].group == group && d->choices[s].where == WHERE_INSIDE)
             d->choices[s] = (Choice){ .where = WHERE_INLINE, .group = group };
@@ -165,15 +168,20 @@ static void widen_head(Draft *d, int group, int64_t lanes)
             gr->loops[i].step = lanes;
 }
 
-static void sum_beside(Draft *d, int s)
+bool sum_by_vectors_applies(const Draft *d, const Machine *m, int s)
 {
+    (void)m;
     const GraphNode *node = &d->graph->nodes[s];
-    Choice          *c    = &d->choices[s];
-    bool             own  = true;
-    if (node->kind != NODE_REDUCTION || !node->rank || draft_main(d, s) < 0)
-        return;
-    if (c->where != WHERE_INSIDE || c->nest || c->at)
-        return;
+    const Choice    *c    = &d->choices[s];
+    return node->kind == NODE_REDUCTION && node->rank && draft_main(d, s) >= 0 && c->where == WHERE_INSIDE &&
+           !c->nest && !c->at;
+}
+
+void sum_by_vectors_apply(Draft *d, const Machine *m, int s)
+{
+    (void)m;
+    Choice       *c      = &d->choices[s];
+    bool          own    = true;
     const int     reader = final_reader(d, s, &own);
     const int64_t wide   = sum_lanes(d, s);
     c->nest              = row_nest(d, s, wide);
@@ -210,25 +218,21 @@ static bool cuts_rows(const Group *gr)
     return false;
 }
 
-static void begin_evenly(Draft *d, int s)
+bool aligned_rows_applies(const Draft *d, const Machine *m, int s)
 {
+    (void)m;
+    const Choice *c = &d->choices[s];
+    return c->where == WHERE_INSIDE && d->graph->nodes[s].kind == NODE_PURE && !c->align &&
+           !cuts_rows(&d->groups[c->group]);
+}
+
+void aligned_rows_apply(Draft *d, const Machine *m, int s)
+{
+    (void)m;
     Operands reads;
-    if (d->choices[s].where != WHERE_INSIDE || d->graph->nodes[s].kind != NODE_PURE || d->choices[s].align ||
-        cuts_rows(&d->groups[d->choices[s].group]))
-        return;
     operands_of(d, s, -1, &reads);
     for (int i = 0; i < reads.count; i++)
         if (d->graph->nodes[reads.at[i].node].rank && reads.at[i].var[0] == 0 && reads.at[i].num[0] == 1 &&
             reads.at[i].den[0] > 1 && reads.at[i].den[0] <= MOST_UPSAMPLING)
             d->choices[s].align = (int)reads.at[i].den[0];
-}
-
-void choose_row_kernels(Draft *d, const Machine *m)
-{
-    for (int i = 0; i < d->group_count; i++)
-        bundle_rows(d, i, m);
-    for (int s = d->graph->node_count; s-- > 0;) {
-        sum_beside(d, s);
-        begin_evenly(d, s);
-    }
 }

@@ -261,9 +261,7 @@ static bool find_steps(Steps *p, int s)
     const GraphNode *node = &d->graph->nodes[s];
     bool             own  = true;
     p->sum                = s;
-    p->update             = node->kind == NODE_REDUCTION && !node->is_output && d->choices[s].where != WHERE_INLINE
-                                ? draft_main(d, s)
-                                : NO_DEF;
+    p->update             = draft_main(d, s);
     if (p->update < 0 || node->defs[p->update + 1].steps < LEAST_STEPS || d->facts[s].defs[p->update + 1].bounding ||
         d->choices[s].nest)
         return false;
@@ -297,23 +295,29 @@ static bool meet_nodes(Steps *p)
     return any;
 }
 
-void choose_step_producers(Draft *d)
+bool step_producers_applies(const Draft *d, const Machine *m, int s)
 {
-    for (int s = d->graph->node_count; s-- > 0;) {
-        Arena scratch;
-        scratch_begin(&scratch, d->graph->pipeline->cx);
-        const size_t n   = (size_t)d->graph->node_count;
-        Steps        p   = { .d        = d,
-                             .dims     = ARENA_ARRAY(&scratch, uint32_t, n),
-                             .windowed = ARENA_ARRAY(&scratch, bool, n),
-                             .stored   = ARENA_ARRAY(&scratch, bool, n) };
-        bool         any = find_steps(&p, s) && meet_nodes(&p);
-        if (any && p.any_window && !windows_fit(&p, &scratch)) {
-            p.no_windows = true;
-            any          = meet_nodes(&p);
-        }
-        if (any)
-            make_steps(&p);
-        scratch_end(&scratch);
+    (void)m;
+    const GraphNode *node = &d->graph->nodes[s];
+    return node->kind == NODE_REDUCTION && !node->is_output && d->choices[s].where != WHERE_INLINE;
+}
+
+void step_producers_apply(Draft *d, const Machine *m, int s)
+{
+    (void)m;
+    Arena scratch;
+    scratch_begin(&scratch, d->graph->pipeline->cx);
+    const size_t n   = (size_t)d->graph->node_count;
+    Steps        p   = { .d        = d,
+                         .dims     = ARENA_ARRAY(&scratch, uint32_t, n),
+                         .windowed = ARENA_ARRAY(&scratch, bool, n),
+                         .stored   = ARENA_ARRAY(&scratch, bool, n) };
+    bool         any = find_steps(&p, s) && meet_nodes(&p);
+    if (any && p.any_window && !windows_fit(&p, &scratch)) {
+        p.no_windows = true;
+        any          = meet_nodes(&p);
     }
+    if (any)
+        make_steps(&p);
+    scratch_end(&scratch);
 }

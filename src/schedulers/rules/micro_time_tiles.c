@@ -103,21 +103,25 @@ static void choose_sizes(const Draft *d, const Machine *m, int s, int k, int dim
     }
 }
 
-void choose_time_tiles(Draft *d, const Machine *m)
+bool time_tiles_applies(const Draft *d, const Machine *m, int s)
 {
-    for (int s = 0; s < d->graph->node_count; s++) {
-        const GraphNode *node = &d->graph->nodes[s];
-        Choice          *c    = &d->choices[s];
-        c->time_size = c->time_piece = 0;
-        if (c->where != WHERE_ROOT || node->func->kind != FUNC_DEFINED)
-            continue;
-        for (int k = 0; k < node->func->update_count && !c->time_size; k++) {
-            const Update *u   = &node->func->updates[k];
-            const int     dim = d->facts[s].defs[k + 1].other_points ? next_dim(u, node->func->rank) : -1;
-            c->time_dim       = dim;
-            c->time_update    = k;
-            if (dim >= 0)
-                choose_sizes(d, m, s, k, dim, c);
-        }
+    (void)m;
+    return d->choices[s].where == WHERE_ROOT && d->graph->nodes[s].func->kind == FUNC_DEFINED;
+}
+
+void time_tiles_apply(Draft *d, const Machine *m, int s)
+{
+    const GraphNode *node  = &d->graph->nodes[s];
+    Choice           tiled = d->choices[s];
+    tiled.time_size        = 0;
+    for (int k = 0; k < node->func->update_count && !tiled.time_size; k++) {
+        const Update *u   = &node->func->updates[k];
+        const int     dim = d->facts[s].defs[k + 1].other_points ? next_dim(u, node->func->rank) : -1;
+        tiled.time_dim    = dim;
+        tiled.time_update = k;
+        if (dim >= 0)
+            choose_sizes(d, m, s, k, dim, &tiled);
     }
+    if (tiled.time_size)
+        d->choices[s] = tiled;
 }

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* The choice of patterns (draft/pattern.h), by rules on the graph and on expressions, the same for every scheduler.
- *
- * draft_plain calls patterns_choose, because a pattern decides what its neighbours may do (the bins that a histogram
- * reads need not be stored). The choice of micro kernels calls patterns_choose_late. */
+/* The choice of patterns (draft/pattern.h), by rules on the graph and on expressions. Each is a row of draft_rules. */
 #ifndef KILN_SCHEDULERS_PATTERNS_H
 #define KILN_SCHEDULERS_PATTERNS_H
 
 #include "schedulers/draft/pattern.h"
 #include "schedulers/model/machine.h"
 
-/* Chooses patterns for the plain draft, and what is then best inlined. */
-void patterns_choose(Draft *d, const Machine *m);
-/* Chooses what depends on where all nodes are. */
-void patterns_choose_late(Draft *d);
+bool privatize_may_pay(const Draft *d, const Machine *m, int s);
+void privatize_choose(Draft *d, const Machine *m, int s);
+bool scan_may_pay(const Draft *d, const Machine *m, int s);
+void scan_choose(Draft *d, const Machine *m, int s);
+bool separate_may_pay(const Draft *d, const Machine *m, int s);
+void separate_choose(Draft *d, const Machine *m, int s);
+bool grid_may_pay(const Draft *d, const Machine *m, int s);
+void grid_choose(Draft *d, const Machine *m, int s);
 
-void privatize_choose(Draft *d, int s, const Machine *m);
-void scan_choose(Draft *d, int s, const Machine *m);
-void scan_choose_late(Draft *d, int s);
-void separate_choose(Draft *d, int s, const Machine *m);
-void grid_choose(Draft *d, int s, const Machine *m);
-void grid_choose_late(Draft *d, int s);
+/* What takes strips from a scan; consumers first. What reads a grid has its memory order. */
+bool scan_reader_may_pay(const Draft *d, const Machine *m, int s);
+void scan_reader_choose(Draft *d, const Machine *m, int s);
+bool grid_reader_may_pay(const Draft *d, const Machine *m, int s);
+void grid_reader_choose(Draft *d, const Machine *m, int s);
 
 #endif

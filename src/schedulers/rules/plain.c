@@ -5,7 +5,7 @@
  * Gives   a draft: each node a group of its own with the loops of the default schedule, or inlined where that costs
  *         nothing, or with a pattern. */
 #include "schedulers/draft/draft_legal.h"
-#include "schedulers/rules/patterns.h"
+#include "schedulers/draft/pattern.h"
 #include "schedulers/rules/rules.h"
 
 /* Operations per point that are free or cheap to repeat: as in plan/inline.c. */
@@ -111,7 +111,7 @@ static bool is_own_points_reduction(const Graph *g, int s, const Demand *demand)
     return node->kind == NODE_REDUCTION && one_reader && demand->pointwise;
 }
 
-Draft draft_plain(const Graph *g, const Machine *m, Arena *arena)
+Draft draft_plain(const Graph *g, const Machine *m, uint32_t without, Arena *arena)
 {
     FuncFacts       *facts = ARENA_ARRAY(arena, FuncFacts, (size_t)g->node_count + 1);
     const FuncFacts *all   = func_facts(g->pipeline, arena);
@@ -122,7 +122,8 @@ Draft draft_plain(const Graph *g, const Machine *m, Arena *arena)
                         .vector_bits = m->vector_bits,
                         .groups      = ARENA_ARRAY(arena, Group, (size_t)g->node_count + 1),
                         .choices     = ARENA_ARRAY(arena, Choice, (size_t)g->node_count + 1),
-                        .patterns    = patterns_new(g, arena) };
+                        .patterns    = patterns_new(g, arena),
+                        .without     = without };
     Demand *demands = ARENA_ARRAY(arena, Demand, (size_t)g->node_count + 1);
     for (int s = g->node_count; s-- > 0;) { /* consumers first: an inlined node has the group of its reader */
         const GraphNode *node = &g->nodes[s];
@@ -136,7 +137,7 @@ Draft draft_plain(const Graph *g, const Machine *m, Arena *arena)
         else
             draft_make_root(&d, s);
     }
-    patterns_choose(&d, m);
+    draft_apply_rules(&d, m, RULES_PLAIN);
     draft_legalize_inlining(&d);
     return d;
 }

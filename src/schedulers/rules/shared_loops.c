@@ -36,24 +36,28 @@ static int list_plain(const Draft *d, int group, int *out)
     return count;
 }
 
-void choose_shared_loops(Draft *d, const Machine *m)
+bool shared_loops_applies(const Draft *d, const Machine *m, int group)
+{
+    (void)m;
+    int count = 0;
+    for (int s = 0; s < d->graph->node_count; s++)
+        count += shares_plainly(d, s) && d->choices[s].group == group && !d->choices[s].at;
+    return count > 1;
+}
+
+void shared_loops_apply(Draft *d, const Machine *m, int group)
 {
     Arena scratch;
     scratch_begin(&scratch, d->graph->pipeline->cx);
-    int  *at = ARENA_ARRAY(&scratch, int, (size_t)d->graph->node_count + 1);
-    Pairs p  = pairs_begin(d, &scratch);
-    for (int group = 0; group < d->group_count; group++) {
-        const int count = list_plain(d, group, at);
-        Tiles     tiles;
-        if (count < 2)
-            continue;
-        tiles_make(&tiles, d, group, m, true, &scratch);
-        for (int i = 0; i < count; i++)
-            for (int k = i + 1; k < count; k++)
-                if (read_the_same(d->graph, at[i], at[k]) && shares_same_loops(d, at[i], at[k]) &&
-                    same_bounds(&tiles, d->choices[at[i]].compute + 1, at[i], at[k]) &&
-                    pairs_may_share(&p, at[i], at[k]))
-                    pairs_share(&p, at[i], at[k]);
-    }
+    int      *at    = ARENA_ARRAY(&scratch, int, (size_t)d->graph->node_count + 1);
+    Pairs     p     = pairs_begin(d, &scratch);
+    const int count = list_plain(d, group, at);
+    Tiles     tiles;
+    tiles_make(&tiles, d, group, m, true, &scratch);
+    for (int i = 0; i < count; i++)
+        for (int k = i + 1; k < count; k++)
+            if (read_the_same(d->graph, at[i], at[k]) && shares_same_loops(d, at[i], at[k]) &&
+                same_bounds(&tiles, d->choices[at[i]].compute + 1, at[i], at[k]) && pairs_may_share(&p, at[i], at[k]))
+                pairs_share(&p, at[i], at[k]);
     scratch_end(&scratch);
 }

@@ -22,7 +22,7 @@ typedef struct Ask {
 static void ask(void *arg)
 {
     const Ask *a  = arg;
-    a->out->draft = scheduler_draft(a->out->scheduler, a->g, a->m, a->options, a->arena);
+    a->out->draft = a->out->scheduler->run(a->g, a->m, a->options, a->arena);
     a->out->ns    = cost_draft(&a->out->draft, a->m);
 }
 

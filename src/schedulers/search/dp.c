@@ -218,7 +218,7 @@ static Draft draft_with(const Graph *g, const Machine *m, const SchedulerOptions
 {
     const size_t n  = (size_t)g->node_count + 1;
     Dp           dp = { .g       = g,
-                        .d       = draft_plain(g, m, arena),
+                        .d       = draft_plain(g, m, options->without, arena),
                         .node_of = ARENA_ARRAY(arena, int, n),
                         .unit_of = ARENA_ARRAY(arena, int, n),
                         .nodes   = ARENA_ARRAY(arena, int, n),
@@ -247,17 +247,16 @@ static Draft draft_with(const Graph *g, const Machine *m, const SchedulerOptions
     dp.d.group_count = found.count;
     draft_choose_micro_kernels(&dp.d, m);
     draft_legalize(&dp.d);
-    if (!options->no_together)
-        choose_shared_loops(&dp.d, m);
+    draft_apply_rules(&dp.d, m, RULES_SHARED);
     return dp.d;
 }
 
 Draft scheduler_dp(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena)
 {
     const Draft plain = draft_with(g, m, options, NULL, 0, arena);
-    const Draft begin = draft_plain(g, m, arena);
+    const Draft begin = draft_plain(g, m, options->without, arena);
     SliceGroup *found = ARENA_ARRAY(arena, SliceGroup, (size_t)g->node_count + 1);
-    const int   count = options->no_slices || options->plain_cost || options->greedy_fusion
+    const int   count = !draft_has_rule(&begin, RULE_SLICES) || options->plain_cost || options->greedy_fusion
                             ? 0
                             : slice_groups_find(&begin, m->cores, found, arena);
     if (!count)

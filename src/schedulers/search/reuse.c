@@ -455,12 +455,12 @@ Segment segment_new(const Draft *d, const Machine *m, const Where *plain, Arena 
                       .ends    = ARENA_ARRAY(arena, int, n) };
 }
 
-static Reuse new_reuse(const Graph *g, const Machine *m, Arena *arena)
+static Reuse new_reuse(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena)
 {
     const size_t n = (size_t)g->node_count + 1;
     return (Reuse){ .g     = g,
                     .m     = m,
-                    .d     = draft_plain(g, m, arena),
+                    .d     = draft_plain(g, m, options->without, arena),
                     .arena = arena,
                     .plain = ARENA_ARRAY(arena, Where, n),
                     .light = ARENA_ARRAY(arena, bool, n),
@@ -472,7 +472,7 @@ static Reuse new_reuse(const Graph *g, const Machine *m, Arena *arena)
 
 Draft scheduler_reuse(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena)
 {
-    Reuse r   = new_reuse(g, m, arena);
+    Reuse r   = new_reuse(g, m, options, arena);
     r.until   = group_clock() + options->budget / 4;
     r.segment = segment_new(&r.d, m, r.plain, arena);
     begin(&r);
@@ -486,6 +486,6 @@ Draft scheduler_reuse(const Graph *g, const Machine *m, const SchedulerOptions *
             fill(&r, s);
     draft_choose_micro_kernels(&r.d, m);
     draft_legalize(&r.d);
-    choose_shared_loops(&r.d, m);
+    draft_apply_rules(&r.d, m, RULES_SHARED);
     return r.d;
 }

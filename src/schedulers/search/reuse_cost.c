@@ -111,7 +111,7 @@ static bool is_duplicate(const Model *c, const GraphNode *node, int i)
 static bool is_row(const Model *c, const Edge *e)
 {
     const int at = c->s->place[e->consumer];
-    return at >= 0 && at < c->s->count && c->levels[at].where != WHERE_INLINE && row_copy_fits(c->s->g, e);
+    return at >= 0 && at < c->s->count && c->levels[at].where != WHERE_INLINE && row_copy_fits(c->s->d, e);
 }
 
 /* Points of an inlined node: computed for each access, unless there is a row copy. */

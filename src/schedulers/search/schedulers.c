@@ -29,31 +29,49 @@ const Scheduler scheduler_table[] = {
 /* clang-format on */
 const int scheduler_count = sizeof scheduler_table / sizeof *scheduler_table;
 
-/* The parts that can be left out, as in Jangda and Bondhugula 2020, section 7.4.3. */
+/* The parts of dp that can be left out, as in Jangda and Bondhugula 2020, section 7.4.3. */
 static const struct Switch {
     const char *name;
     size_t      option;
 } parts[] = {
-    { "no-inlining", offsetof(SchedulerOptions, no_inlining) },
-    { "no-two-levels", offsetof(SchedulerOptions, no_two_levels) },
-    { "no-slices", offsetof(SchedulerOptions, no_slices) },
-    { "no-together", offsetof(SchedulerOptions, no_together) },
-    { "no-search", offsetof(SchedulerOptions, greedy_fusion) },
-    { "no-repair", offsetof(SchedulerOptions, no_repair) },
-    { "no-model", offsetof(SchedulerOptions, plain_cost) },
-    { "no-time-tiles", offsetof(SchedulerOptions, no_time_tiles) },
+    { "inlining", offsetof(SchedulerOptions, no_inlining) },
+    { "two-levels", offsetof(SchedulerOptions, no_two_levels) },
+    { "search", offsetof(SchedulerOptions, greedy_fusion) },
+    { "repair", offsetof(SchedulerOptions, no_repair) },
+    { "model", offsetof(SchedulerOptions, plain_cost) },
 };
 
-/* Takes one word after a name: a number, or a part to leave out. */
-static bool take_word(const char *word, size_t length, SchedulerOptions *options)
+/* Leaves out a rule or a part. */
+static bool leave_out(const char *name, size_t length, SchedulerOptions *options)
 {
+    const RuleId rule = rule_find(name, length);
+    if (rule < RULE_IDS) {
+        options->without |= 1u << rule;
+        return true;
+    }
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (!strncmp(word, parts[i].name, length) && !parts[i].name[length]) {
+        if (!strncmp(name, parts[i].name, length) && !parts[i].name[length]) {
             *(bool *)((char *)options + parts[i].option) = true;
             return true;
         }
+    return false;
+}
+
+/* Takes one word after a name: a number, or "no-" and what to leave out. */
+static bool take_word(const char *word, size_t length, SchedulerOptions *options)
+{
+    if (length > 3 && !strncmp(word, "no-", 3))
+        return leave_out(word + 3, length - 3, options);
     options->number = atoi(word);
     return length > 0 && strspn(word, "0123456789") == length;
+}
+
+const char *scheduler_part(int index)
+{
+    const int part_count = sizeof parts / sizeof *parts;
+    if (index < RULE_IDS)
+        return draft_rules[index].name;
+    return index < RULE_IDS + part_count ? parts[index - RULE_IDS].name : NULL;
 }
 
 const Scheduler *scheduler_find(const char *name, SchedulerOptions *options)
@@ -66,13 +84,4 @@ const Scheduler *scheduler_find(const char *name, SchedulerOptions *options)
         if (!strncmp(scheduler_table[i].name, name, length) && !scheduler_table[i].name[length])
             return &scheduler_table[i];
     return NULL;
-}
-
-Draft scheduler_draft(const Scheduler *s, const Graph *g, const Machine *m, const SchedulerOptions *options,
-                      Arena *arena)
-{
-    Draft d = s->run(g, m, options, arena);
-    for (int i = 0; i < g->node_count && options->no_time_tiles; i++)
-        d.choices[i].time_size = 0;
-    return d;
 }

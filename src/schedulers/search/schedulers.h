@@ -9,9 +9,10 @@
 /* The budget of a scheduler, and the parts that it leaves out (the ablation of Jangda and Bondhugula 2020,
  * section 7.4.3). */
 typedef struct SchedulerOptions {
-    double budget; /* seconds */
-    int    number; /* of `varied`: which of its drafts */
-    bool   no_inlining, no_two_levels, no_together, no_repair, no_slices, greedy_fusion, plain_cost, no_time_tiles;
+    double   budget;                                                           /* seconds */
+    int      number;                                                           /* of `varied`: which of its drafts */
+    uint32_t without;                                                          /* 1 << RuleId: rules to leave out */
+    bool     no_inlining, no_two_levels, no_repair, greedy_fusion, plain_cost; /* parts of dp */
 } SchedulerOptions;
 
 typedef Draft SchedulerRun(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena);
@@ -31,11 +32,10 @@ SchedulerRun scheduler_plain, scheduler_strips, scheduler_greedy, scheduler_dp, 
 extern const Scheduler scheduler_table[];
 extern const int       scheduler_count;
 /* NULL: there is none. A number or parts to leave out may follow the name: `varied/3`, `dp/no-inlining/no-two-levels`.
- * The parts: inlining, two-levels, slices, together, search, repair, model; time-tiles, of every scheduler. */
+ */
 const Scheduler *scheduler_find(const char *name, SchedulerOptions *options);
-/* Its draft, without the parts that the options leave out of every scheduler's. */
-Draft scheduler_draft(const Scheduler *s, const Graph *g, const Machine *m, const SchedulerOptions *options,
-                      Arena *arena);
+/* The names of what can be left out: of all schedulers the rules, of dp its parts. NULL: there are no more. */
+const char *scheduler_part(int index);
 
 /* `auto` takes a draft that is predicted within AS_GOOD_PERCENT of the fastest if it moves less than FAR_LESS_PERCENT
  * of its bytes. AS_GOOD_PERCENT comes from nl_means for an L2 of 1280 KiB: the draft that moves a quarter of the bytes

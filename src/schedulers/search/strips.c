@@ -33,8 +33,7 @@ typedef struct Strips {
 
 Draft scheduler_plain(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena)
 {
-    (void)options;
-    Draft d = draft_plain(g, m, arena);
+    Draft d = draft_plain(g, m, options->without, arena);
     draft_choose_micro_kernels(&d, m);
     draft_legalize(&d);
     return d;
@@ -271,11 +270,10 @@ static void place(Strips *s, int at)
 
 Draft scheduler_strips(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena)
 {
-    (void)options;
     const size_t n = (size_t)g->node_count + 1;
     Strips       s = { .g      = g,
                        .m      = m,
-                       .d      = draft_plain(g, m, arena),
+                       .d      = draft_plain(g, m, options->without, arena),
                        .given  = ARENA_ARRAY(arena, bool, n),
                        .member = ARENA_ARRAY(arena, bool, n),
                        .boxes  = ARENA_ARRAY(arena, Box, n),
@@ -284,6 +282,6 @@ Draft scheduler_strips(const Graph *g, const Machine *m, const SchedulerOptions 
         place(&s, at);
     draft_choose_micro_kernels(&s.d, m);
     draft_legalize(&s.d);
-    choose_shared_loops(&s.d, m);
+    draft_apply_rules(&s.d, m, RULES_SHARED);
     return s.d;
 }

@@ -498,7 +498,7 @@ static Best find_shape(TileSpace *t, Group *gr, TileEffort effort)
     }
     if (rank > 1 && !t->options.no_two_levels && !holds_scan(t))
         try_two_levels(t, gr, effort, &best);
-    if (t->count > 1 && !t->options.no_slices)
+    if (t->count > 1 && draft_has_rule(t->d, RULE_SLICES))
         try_slices(t, gr, 2 * (int64_t)t->m->cores, &best);
     if (rank > 1 && (t->count > 1 || t->options.no_two_levels || effort == TILE_THOROUGH)) {
         const TileShape l2 = tile_for_cache(t, machine_kept_l2(t->m));

@@ -191,7 +191,7 @@ Draft scheduler_varied(const Graph *g, const Machine *m, const SchedulerOptions 
     Varied       v = { .g       = g,
                        .m       = m,
                        .v       = &variants[options->number >= 0 ? options->number % VARIANTS : 0],
-                       .d       = draft_plain(g, m, arena),
+                       .d       = draft_plain(g, m, options->without, arena),
                        .asked   = ARENA_ARRAY(arena, double, n),
                        .members = ARENA_ARRAY(arena, int, n),
                        .costs   = ARENA_ARRAY(arena, NodeCost, n) };

@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The choice of micro kernels, by rules on the graph.
- *
- * Takes   a draft with groups, loops and levels.
- * Gives   the draft with loops of members, memory orders and copies as an expert would write them
- *         (docs/schedulers.md).
- * Holds   nothing of it need be legal: draft_legalize comes after it. */
+/* The operands of a definition: what it reads from memory, directly or through inlined nodes. */
 #include "schedulers/rules/micro_kernels.h"
-#include "schedulers/rules/patterns.h"
-
-/* ---- Operands --------------------------------------------------------------------------- */
 
 bool operand_moves(const Operand *o, int rank, int dim)
 {
@@ -68,22 +60,4 @@ void operands_of(const Draft *d, int s, int update, Operands *out)
     out->count    = 0;
     out->complete = true;
     collect(d, s, update, NULL, out);
-}
-
-/* ---- All -------------------------------------------------------------------------------- */
-
-void draft_choose_micro_kernels(Draft *d, const Machine *m)
-{
-    patterns_choose_late(d);
-    draft_legalize(d);
-    choose_register_tiles(d, m);
-    draft_legalize(d);
-    choose_step_producers(d);
-    choose_row_kernels(d, m);
-    choose_chains(d);
-    draft_legalize(d);
-    choose_interleaved_channels(d, m);
-    choose_prefetches(d, m);
-    choose_time_tiles(d, m);
-    choose_half_vectors(d, m);
 }
