@@ -154,6 +154,13 @@ static const Case cases[] = {
       SHAPE_HYBRID,
       { 0 },
       "a[2x40000]|b[2x40000]" },
+    { SCOP("int n, int m, unsigned A[64][64]",
+           "for (int i = -1; i < 3; i++) for (int j = 0; j < 2; j++) {"
+           "for (int k = -1; k <= n; k++) A[2 * i + 25][i + 24] += A[i + 25][m + 26];"
+           "for (int k = 0; k < 2; k++) A[k + 24][2 * j + 26] += A[j + 24][i + 26]; }"),
+      SHAPE_PARALLELOGRAM,
+      { 1, 1, 1 },
+      "A[k + 24][2 * ((c0 + 2) % 2) + 26]" },
     { THREE_STAGES, SHAPE_DIAMOND, { 16 }, "!diamond tiles do not fit" },
     { SCOP("int n, int A[n]", "for (int i = 0; i < n; i++) A[i * i] = 0;"),
       SHAPE_NONE,

@@ -160,6 +160,7 @@ typedef struct Build {
     const Expr **read_if; /* the condition that anything is read of it in this call; NULL: it always is. Its needs of
                            * inputs were checked under this condition, so it is computed only then */
     SymBox    *stored;    /* the box of its storage */
+    SymBox    *at_root;   /* the box that is needed of it in all */
     FuncBoxes *boxes;     /* at its compute level, while that is open */
     Slide     *slides;
     Func     **ports;             /* of an output that is computed elsewhere and copied: the copy; else NULL */

@@ -191,6 +191,7 @@ const Stmt *lower_loops(Lower *lw, const Stmt *none)
     b.is_read = ARENA_ARRAY(lw->arena, bool, count);
     b.read_if = ARENA_ARRAY(lw->arena, const Expr *, count);
     b.stored  = ARENA_ARRAY(lw->arena, SymBox, count);
+    b.at_root = ARENA_ARRAY(lw->arena, SymBox, count);
     b.boxes   = ARENA_ARRAY(lw->arena, FuncBoxes, count);
     b.slides  = ARENA_ARRAY(lw->arena, Slide, count);
     b.ports   = ARENA_ARRAY(lw->arena, Func *, count);

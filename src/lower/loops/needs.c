@@ -123,17 +123,29 @@ void grow_need_if(RegionWalk *r, SymNeed *n, const Func *f, const SymSpan *index
     grow_need(lw, n, f->rank, guard ? when : index, read_if);
 }
 
+static SymSpan span_within(Lower *lw, const SymBox *box, int d, SymSpan s)
+{
+    return (SymSpan){ x_max(lw, x_min(lw, s.min, box->max[d]), box->min[d]),
+                      x_max(lw, x_min(lw, s.max, box->max[d]), box->min[d]) };
+}
+
 /* Inside a loop, of a function that is stored outside of it: clamped to what is stored. */
 static SymSpan span_within_stored(const RegionWalk *r, const Func *f, int d, SymSpan s)
 {
-    Lower          *lw     = r->b->lw;
     const SymBox   *stored = &r->b->stored[f->id];
     const PlanFunc *pf     = plan_func(r->b->plan, f);
     if (f->kind == FUNC_INPUT || !stored->known || level_same(r->level, pf->store) ||
         !level_encloses(r->b->plan, pf->store, r->level))
         return s;
-    return (SymSpan){ x_max(lw, x_min(lw, s.min, stored->max[d]), stored->min[d]),
-                      x_max(lw, x_min(lw, s.max, stored->max[d]), stored->min[d]) };
+    return span_within(r->b->lw, stored, d, s);
+}
+
+/* Inside a loop, of an index whose span depends on more than integers: root may know more of it, and what is computed
+ * beyond its box there would read what nobody has. */
+static SymSpan span_within_root(const RegionWalk *r, const Func *f, int d, SymSpan s)
+{
+    const SymBox *all = &r->b->at_root[f->id];
+    return r->root || f->kind == FUNC_INPUT || !all->known ? s : span_within(r->b->lw, all, d, s);
 }
 
 /* The first dimension without bounds; the rank if all have some. */
@@ -214,8 +226,10 @@ void note_access(void *user, const Expr *call, const SymSpan *index, const Expr 
     if (!n || !check_bounded(r, call, index))
         return;
     SymSpan kept[KN_MAX_RANK];
-    for (int d = 0; d < f->rank; d++)
+    for (int d = 0; d < f->rank; d++) {
         kept[d] = nonmonotonic >> d & 1 ? span_within_stored(r, f, d, index[d]) : index[d];
+        kept[d] = must_clamp >> d & 1 ? span_within_root(r, f, d, kept[d]) : kept[d];
+    }
     n->missing = !n->any ? r->missing : n->missing && r->missing ? x_op(b->lw, EX_OR, n->missing, r->missing) : NULL;
     grow_need_if(r, n, f, kept, read_if ? name_condition(r, read_if) : NULL, guard);
     n->certain = n->certain || !guard;

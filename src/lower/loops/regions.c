@@ -283,6 +283,8 @@ static void find_region(RegionWalk *r, const Func *f)
         b->is_read[f->id] = true;
         b->read_if[f->id] = boxes.read_if;
         check_coordinates(r, &r->need[f->id].box, &boxes, f->rank);
+        b->at_root[f->id]       = boxes.need;
+        b->at_root[f->id].known = true;
     }
     r->missing = r->need[f->id].missing;
     if (here && !stored)

@@ -39,7 +39,7 @@ bool print_leaf(void *user, Text *out, const CExpr *e, bool subscript)
     if (e->symbol->kind == CSYMBOL_ITERATOR) {
         for (int k = 0; k < s->source->depth; k++)
             if (s->source->iterators[k] == e->symbol) {
-                const char *text  = ast_string(w, n->iterators[k], subscript ? 11 : 12);
+                const char *text  = ast_string(w, n->iterators[k], 12);
                 const bool  plain = subscript || strspn(text, "0123456789") == strlen(text);
                 text_printf(out, plain ? "%s" : "(%s)%s",
                             plain       ? text
