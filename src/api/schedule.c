@@ -26,15 +26,13 @@ static const char *refuse_part(kn_context *cx, const char *words)
         names[count] = scheduler_part((int)count);
         count++;
     }
-    for (const char *at = words; *at; at += strcspn(at, "/") + (at[strcspn(at, "/")] == '/')) {
-        const int   length = (int)strcspn(at, "/");
-        const char *part   = arena_printf(&cx->call, "%.*s", length, at);
+    char *rest;
+    for (char *part = strtok_r(arena_strdup(&cx->call, words), "/", &rest); part; part = strtok_r(NULL, "/", &rest))
         if (!scheduler_find(arena_printf(&cx->call, "auto/%s", part), &(SchedulerOptions){ 0 })) {
             diag_unknown(cx, "there is no rule of schedulers", strncmp(part, "no-", 3) ? part : part + 3,
                          "what can be left out", names, count);
             break;
         }
-    }
     return NULL;
 }
 
