@@ -300,8 +300,9 @@ KN_API kn_status kn_fit(kn_module *m, const kn_arg *args, int count);
  * `scheduler` is a name of kn_scheduler_get; NULL is "auto". The arguments, which may be none, say what is known of
  * sizes and parameters, as for kn_fit; of buffers only type, rank, mins and extents are looked at. What is missing is
  * taken from `estimate`, or is of a usual picture: a schedule for one size is right for every other. `machine` changes
- * what is known of this one: "cores=8, l2=512k, vector_bits=256"; NULL changes nothing. Of the options threads, target
- * and budget count. The string stays until the next call on the context. */
+ * what is known of this one: "cores=8, l2=512k, vector_bits=256", or the name of a file of share/kiln/machines, as
+ * "raspberry-pi-5"; NULL changes nothing. Of the options threads, target and budget count. The string stays until the
+ * next call on the context. */
 KN_API const char *kn_schedule_make(kn_pipeline *p, const char *scheduler, const char *machine,
                                     const kn_options *options, const kn_arg *args, int count);
 

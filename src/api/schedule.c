@@ -8,7 +8,9 @@
 #include "api/schedule.h"
 
 #include "api/arguments.h"
+#include "api/backend.h"
 #include "api/compile.h"
+#include "api/files.h"
 #include "lang/lang.h"
 #include "schedulers/explain/explain.h"
 
@@ -134,12 +136,38 @@ bool schedule_sizes(kn_pipeline *p, const kn_arg *args, int count, Arena *arena,
 
 /* ---- The text --------------------------------------------------------------------------- */
 
+/* The text of a machine that is named, not described: of NAME.machine among the files of this library. */
+static const char *named_machine(kn_context *cx, const char *name)
+{
+    Arena      *arena = &cx->call;
+    const char *path  = companion_find(arena, arena_printf(arena, "machines/%s.machine", name));
+    Bytes       text;
+    if (!strchr(name, '/') && path && file_read_whole(arena, path, &text))
+        return arena_strndup(arena, text.at, text.size);
+    diag_error(
+        cx, (Loc){ 0 },
+        "describe it, as in cores=8,vector_bits=256,l1=32k,l2=512k,l3=16M, or name one of share/kiln/machines, as "
+        "in raspberry-pi-5",
+        "there is no machine '%s'", name);
+    return NULL;
+}
+
+static bool is_name(const char *machine)
+{
+    return machine[0] &&
+           machine[strspn(machine, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./")] == 0;
+}
+
 static bool find_machine(kn_pipeline *p, const ScheduleRequest *r, Machine *m)
 {
     *m             = machine_detect();
     m->cores       = r->cores > 0 ? r->cores : m->cores;
     m->vector_bits = r->vector_bits > 0 ? r->vector_bits : m->vector_bits;
-    return !r->machine || machine_parse(p->cx, "machine", r->machine, m);
+    if (!r->machine)
+        return true;
+    const bool  named = is_name(r->machine);
+    const char *text  = named ? named_machine(p->cx, r->machine) : r->machine;
+    return text && machine_parse(p->cx, named ? r->machine : "machine", text, m);
 }
 
 /* "// By strips, for out 2560x1536x3; 2 cores, vectors of 512 bits; predicted 3.217 ms." */

@@ -32,9 +32,10 @@ const Option option_table[OPTION_COUNT] = {
                                "leave a rule of the schedulers out, as /no-RULE behind a scheduler's name does: "
                                "chains, prefetch, half-vectors …; a wrong name is answered with all of them. Can be "
                                "given again" },
-    [OPTION_MACHINE]       = { "--machine", 0, "TEXT|FILE", IN(RUN) | IN(SCHEDULE) | IN(BENCH),
+    [OPTION_MACHINE]       = { "--machine", 0, "TEXT|FILE|NAME", IN(RUN) | IN(SCHEDULE) | IN(BENCH),
                                "make the schedule for another machine: "
-                               "cores=8,vector_bits=256,l1=32k,l2=512k,l3=16M, or a file with such lines" },
+                               "cores=8,vector_bits=256,l1=32k,l2=512k,l3=16M, a file with such lines, or a name of "
+                               "share/kiln/machines, as raspberry-pi-5" },
     [OPTION_BUDGET]        = { "--budget", 0, "SECONDS", IN(RUN) | IN(BUILD) | IN(SCHEDULE),
                                "the time that a scheduler may take, 2 if not given" },
     [OPTION_MEASURE]       = { "--measure", 0, NULL, IN(RUN) | IN(SCHEDULE),

@@ -4,14 +4,16 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
-/* The text of --machine or of the file it names; without it, the calibrated machine, or NULL. */
+/* The text or the name of --machine, or the text of the file; without it, the calibrated machine, or NULL. */
 static int machine_text(Cli *cli, const char **text)
 {
     const char *given = option_value(cli, OPTION_MACHINE, 0);
     size_t      length;
-    *text = given ? given : machine_calibrated(cli);
-    return given && !strchr(given, '=') ? file_read(cli, given, text, &length) : DONE;
+    *text              = given ? given : machine_calibrated(cli);
+    const bool is_file = given && !strchr(given, '=') && (strpbrk(given, "./") || access(given, R_OK) == 0);
+    return is_file ? file_read(cli, given, text, &length) : DONE;
 }
 
 /* A view of the schedule; valid until the next call of the library. */

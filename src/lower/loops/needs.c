@@ -140,12 +140,22 @@ static SymSpan span_within_stored(const RegionWalk *r, const Func *f, int d, Sym
     return span_within(r->b->lw, stored, d, s);
 }
 
-/* Inside a loop, of an index whose span depends on more than integers: root may know more of it, and what is computed
- * beyond its box there would read what nobody has. */
-static SymSpan span_within_root(const RegionWalk *r, const Func *f, int d, SymSpan s)
+static void note_float(const Expr *e, void *user)
 {
-    const SymBox *all = &r->b->at_root[f->id];
-    return r->root || f->kind == FUNC_INPUT || !all->known ? s : span_within(r->b->lw, all, d, s);
+    *(bool *)user |= type_is_float((kn_type)e->type);
+}
+
+/* Inside a loop, of an index that is made of floats: root may know more of its span, and what is computed beyond the
+ * box there would read what nobody has. */
+static SymSpan span_within_root(const RegionWalk *r, const Expr *call, int d, SymSpan s)
+{
+    const Func   *f      = call->u.call.func;
+    const SymBox *all    = &r->b->at_root[f->id];
+    bool          floats = false;
+    if (r->root || f->kind == FUNC_INPUT || !all->known)
+        return s;
+    expr_visit(r->b->lw->exprs, call->args[d], note_float, &floats);
+    return floats ? span_within(r->b->lw, all, d, s) : s;
 }
 
 /* The first dimension without bounds; the rank if all have some. */
@@ -228,7 +238,7 @@ void note_access(void *user, const Expr *call, const SymSpan *index, const Expr 
     SymSpan kept[KN_MAX_RANK];
     for (int d = 0; d < f->rank; d++) {
         kept[d] = nonmonotonic >> d & 1 ? span_within_stored(r, f, d, index[d]) : index[d];
-        kept[d] = must_clamp >> d & 1 ? span_within_root(r, f, d, kept[d]) : kept[d];
+        kept[d] = must_clamp >> d & 1 ? span_within_root(r, call, d, kept[d]) : kept[d];
     }
     n->missing = !n->any ? r->missing : n->missing && r->missing ? x_op(b->lw, EX_OR, n->missing, r->missing) : NULL;
     grow_need_if(r, n, f, kept, read_if ? name_condition(r, read_if) : NULL, guard);

@@ -14,7 +14,7 @@
 
 /* isl's operations in one step of the work. Dependences of PolyBench's kernels take up to 200000, the loops of fdtd-2d,
  * with 4 statements, 400000, the steps of a hundred stages up to 2000000. */
-enum { BUDGET = 1000000, BUDGET_EACH = 60000 /* for each statement */, NS_EACH = 1000, LOOK_MS = 50 };
+enum { BUDGET = 1000000, BUDGET_EACH = 60000 /* for each statement */, NS_EACH = 2000, LOOK_MS = 50 };
 
 isl_ctx *scop_isl(uint64_t quota)
 {
