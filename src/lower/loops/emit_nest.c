@@ -154,11 +154,10 @@ static const Stmt *inside_loop(Build *b, LoopNest *n, int i)
 /* Do the bounds of a reduction variable depend on an argument? */
 static bool steps_depend(Build *b, const Update *u, const char *arg)
 {
-    const Expr *other  = x_add(b->lw, x_var(b->lw, arg), x_int(b->lw, 1));
-    bool        depend = false;
+    ExprPool *pool   = b->lw->exprs;
+    bool      depend = false;
     for (int i = 0; u && i < u->rvar_count; i++)
-        depend |= expr_substitute(b->lw->exprs, u->rvars[i].lo, 1, &arg, &other) != u->rvars[i].lo ||
-                  expr_substitute(b->lw->exprs, u->rvars[i].hi, 1, &arg, &other) != u->rvars[i].hi;
+        depend |= expr_has_variable(pool, u->rvars[i].lo, arg) || expr_has_variable(pool, u->rvars[i].hi, arg);
     return depend;
 }
 
