@@ -20,48 +20,43 @@
 
 enum { DEFAULT_L1 = 32 << 10, DEFAULT_L2 = 512 << 10 };
 
+/* The place of a name in a list; 0 without one, -1 for one that is not there, which is told. */
+static int read_name(kn_context *cx, const char *name, const char *none, const char *there, const char **names,
+                     int count)
+{
+    for (int i = 0; name && i < count; i++)
+        if (!strcmp(name, names[i]))
+            return i;
+    if (name)
+        diag_unknown(cx, none, name, there, names, (size_t)count);
+    return name ? -1 : 0;
+}
+
 static bool read_shape(kn_context *cx, const char *name, TileShape *shape)
 {
-    const char *names[SHAPE_PARALLELOGRAM + 1];
-    *shape = SHAPE_AUTO;
-    for (int i = 0; i <= SHAPE_PARALLELOGRAM; i++) {
+    enum { COUNT = SHAPE_PARALLELOGRAM + 1 };
+    const char *names[COUNT];
+    for (int i = 0; i < COUNT; i++)
         names[i] = tile_shape_name((TileShape)i);
-        if (name && !strcmp(name, names[i])) {
-            *shape = (TileShape)i;
-            return true;
-        }
-    }
-    if (name)
-        diag_unknown(cx, "there is no shape", name, "the shapes are", names, SHAPE_PARALLELOGRAM + 1);
-    return !name;
+    const int at = read_name(cx, name, "there is no shape", "the shapes are", names, COUNT);
+    *shape       = at < 0 ? SHAPE_AUTO : (TileShape)at;
+    return at >= 0;
 }
 
 static bool read_target(kn_context *cx, const char *name, TileTarget *target)
 {
     static const char *names[] = { [FOR_OPENMP] = "openmp", [FOR_CUDA] = "cuda", [FOR_LLVM] = "llvm" };
-    *target                    = FOR_OPENMP;
-    for (int i = 0; i <= FOR_LLVM; i++)
-        if (name && !strcmp(name, names[i])) {
-            *target = (TileTarget)i;
-            return true;
-        }
-    if (name)
-        diag_unknown(cx, "for C loops there is no target", name, "the targets are", names, FOR_LLVM + 1);
-    return !name;
+    const int at = read_name(cx, name, "for C loops there is no target", "the targets are", names, FOR_LLVM + 1);
+    *target      = at < 0 ? FOR_OPENMP : (TileTarget)at;
+    return at >= 0;
 }
 
 static bool read_fusion(kn_context *cx, const char *name, TileFusion *fuse)
 {
     static const char *names[] = { [FUSE_GREEDY] = "greedy", [FUSE_COST] = "cost", [FUSE_ALL] = "all" };
-    *fuse                      = FUSE_GREEDY;
-    for (int i = 0; i <= FUSE_ALL; i++)
-        if (name && !strcmp(name, names[i])) {
-            *fuse = (TileFusion)i;
-            return true;
-        }
-    if (name)
-        diag_unknown(cx, "there is no rule of fusion", name, "the rules are", names, FUSE_ALL + 1);
-    return !name;
+    const int          at = read_name(cx, name, "there is no rule of fusion", "the rules are", names, FUSE_ALL + 1);
+    *fuse                 = at < 0 ? FUSE_GREEDY : (TileFusion)at;
+    return at >= 0;
 }
 
 /* "16,64,256" */
