@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Running out: of memory at every single allocation, of the memory limit, of the quota. Each is an error return;
- * nothing leaks, and the context goes on working.
+/* Running out: of memory at every single allocation (of a compile, with its thousands, at a sample of them), of the
+ * memory limit, of the quota. Each is an error return; nothing leaks, and the context goes on working.
  */
 #include "api.h"
 
@@ -142,10 +142,11 @@ static void compiled_session(kn_context *cx)
     kn_pipeline_free(p);
 }
 
-static void test_failing_allocations(void (*session_of)(kn_context *), bool for_good)
+/* Fails at each of the first `dense` requests, then at ever fewer of them: at one of n / dense. */
+static void test_failing_allocations(void (*session_of)(kn_context *), bool for_good, long dense)
 {
     long n = 1;
-    for (;; n++) {
+    for (;; n += 1 + n / dense) {
         Account     a  = { .fail_at = n, .for_good = for_good };
         kn_context *cx = counting_context(&a);
         if (cx)
@@ -257,10 +258,10 @@ static void test_max_errors(void)
 
 int main(void)
 {
-    test_failing_allocations(session, false);
-    test_failing_allocations(session, true);
-    test_failing_allocations(compiled_session, false);
-    test_failing_allocations(compiled_session, true);
+    test_failing_allocations(session, false, 20000);
+    test_failing_allocations(session, true, 20000);
+    test_failing_allocations(compiled_session, false, 19);
+    test_failing_allocations(compiled_session, true, 23);
     test_recovery();
     test_read_file();
     test_memory_limit(true);

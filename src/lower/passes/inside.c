@@ -24,6 +24,7 @@ typedef struct Pass {
     Simplifier *known; /* of everything around the statement visited */
     Varying     varying;
     Map         data; /* names in the vector loop that stand for data */
+    Map         made; /* of expressions: Made */
     bool        vector;
 } Pass;
 
@@ -47,34 +48,40 @@ typedef struct Stores {
 
 /* ---- Data and bounds ---- */
 
-typedef struct DataSearch {
-    const Map *names;
-    bool       found, loads;
-} DataSearch;
+/* What an expression is made of. A row of `made_of` for each of the four. */
+typedef struct Made {
+    bool data, loads;
+} Made;
 
-static void find_data(const Expr *e, void *user)
+static const Made made_of[] = { { 0, 0 }, { 0, 1 }, { 1, 0 }, { 1, 1 } };
+
+/* Each node is asked once: a chain of reads at places that were read is as deep as it is large. */
+static const Made *made(Pass *p, const Expr *e)
 {
-    DataSearch *x = user;
-    x->loads |= e->op == EX_LOAD;
-    x->found |= e->op == EX_LOAD || (e->op == EX_CAST && type_is_float((kn_type)e->args[0]->type)) ||
-                (e->op == EX_VAR && map_get(x->names, e->u.name));
+    const Made *m = map_get(&p->made, e);
+    if (m)
+        return m;
+    const bool load = e->op == EX_LOAD, cast = e->op == EX_CAST && type_is_float((kn_type)e->args[0]->type);
+    bool       data = load || cast || (e->op == EX_VAR && map_get(&p->data, e->u.name)), loads = load;
+    for (uint32_t i = 0; i < e->count; i++) {
+        m = made(p, e->args[i]);
+        data |= m->data;
+        loads |= m->loads;
+    }
+    m = &made_of[2 * data + loads];
+    map_set(&p->made, e, m);
+    return m;
 }
 
 /* Does it differ from lane to lane, by more than the lane's number? */
 static bool is_data(Pass *p, const Expr *e)
 {
-    DataSearch x = { .names = &p->data };
-    if (!varying_expr(&p->varying, e))
-        return false;
-    expr_visit(p->lw->exprs, e, find_data, &x);
-    return x.found;
+    return varying_expr(&p->varying, e) && made(p, e)->data;
 }
 
 static bool has_load(Pass *p, const Expr *e)
 {
-    DataSearch x = { .names = &p->data };
-    expr_visit(p->lw->exprs, e, find_data, &x);
-    return x.loads;
+    return made(p, e)->loads;
 }
 
 /* Which operand is data, where the other one is the same for all lanes; -1: none. */
@@ -157,7 +164,7 @@ static void look_at_coordinate(const Expr *e, void *user)
     Stores     *s    = user;
     ExprPool   *pool = s->pass->lw->exprs;
     const Expr *offset;
-    if (e->op != EX_CAST || e->type != KN_I64 || e->args[0]->type != KN_I32 || !is_data(s->pass, e->args[0]))
+    if (s->failed || e->op != EX_CAST || e->type != KN_I64 || e->args[0]->type != KN_I32 || !is_data(s->pass, e->args[0]))
         return;
     Root       *r    = peel(s, e->args[0], &offset);
     const Expr *wide = expr_unary(pool, EX_CAST, KN_I64, r->e), *more = expr_unary(pool, EX_CAST, KN_I64, offset);
@@ -210,6 +217,8 @@ static void look_at_node(const Expr *e, void *user)
 {
     Stores *s    = user;
     bool    data = false;
+    if (s->failed)
+        return;
     if (e->op == EX_LOAD)
         expr_visit(s->pass->lw->exprs, e->args[0], look_at_coordinate, s);
     if (e->op == EX_SELECT && has_load(s->pass, e->args[1]) && !has_load(s->pass, e->args[2]) &&
@@ -384,10 +393,12 @@ static const Stmt *version(Pass *p, const Stmt *stores)
 {
     Stores      x = { .pass = p };
     const Stmt *s = without_lets(p->lw, stores);
+    if (stmt_size(p->lw->exprs, s, MOST_NODES) == MOST_NODES)
+        return stores;
     map_init(&x.become, p->scratch);
     look_at_store(&x, s);
     const Expr *inside = x.failed || !x.image ? NULL : is_inside(&x);
-    if (!inside || is_overwritten(p, inside, s) || stmt_size(p->lw->exprs, s, MOST_NODES) == MOST_NODES)
+    if (!inside || is_overwritten(p, inside, s))
         return stores;
     Strip strip = { .stores = &x };
     map_init(&strip.done, p->scratch);
@@ -402,6 +413,7 @@ static const Stmt *visit_vector(Pass *p, const Stmt *s)
     const StmtMap m = { p->lw->arena, visit, NULL, p };
     varying_init(&p->varying, p->lw->exprs, p->scratch, s->loop.name);
     map_init(&p->data, p->scratch);
+    map_init(&p->made, p->scratch);
     p->vector = true;
     s         = stmt_map(&m, s);
     p->vector = false;
@@ -421,6 +433,7 @@ static const Stmt *visit_name(Pass *p, const Stmt *s)
         const bool data = is_data(p, s->let.value);
         varying_bind(&p->varying, s->let.name, varying_expr(&p->varying, s->let.value));
         map_set(&p->data, s->let.name, data ? s : NULL);
+        map_init(&p->made, p->scratch);
     } else if (p->vector) {
         varying_bind(&p->varying, s->loop.name, false);
     }
