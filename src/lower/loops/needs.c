@@ -11,13 +11,15 @@ static void report_unbounded(RegionWalk *r, const Expr *call, int d)
     Build *b = r->b;
     if (b->failed)
         return;
-    b->failed = true;
-    Text t;
+    b->failed     = true;
+    const Func *f = call->u.call.func; /* inlined, it would need no bounds */
+    Text        t;
     text_init(&t, b->lw->arena);
     expr_print(&t, call->args[d]);
-    diag_error(b->lw->cx, r->update ? r->update->loc : r->reader->loc, "clamp the index, or guard it with a condition",
-               "`%s` is read by `%s` with an index that has no bounds: %s", call->u.call.func->name, r->reader->name,
-               text_string(&t));
+    diag_error_as(b->lw->cx, f->kind == FUNC_DEFINED && !f->update_count ? ERROR_PROGRAM : ERROR_UNCOMPILABLE,
+                  r->update ? r->update->loc : r->reader->loc, "clamp the index, or guard it with a condition",
+                  "`%s` is read by `%s` with an index that has no bounds: %s", f->name, r->reader->name,
+                  text_string(&t));
 }
 
 void grow_need(Lower *lw, SymNeed *n, int rank, const SymSpan *index, const Expr *read_if)

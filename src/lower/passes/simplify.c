@@ -7,7 +7,8 @@
  *         - a branch whose condition is decided is the side taken, and a check that always holds is gone;
  *         - adjacent branches on one condition are one;
  *         - a branch that is the whole body of a loop and has an invariant condition is hoisted out of the loop;
- *         - a loop without iterations is gone, a loop of one iteration is its body with a let, those of kernels apart;
+ *         - a loop without iterations is gone, a loop of one iteration is its body with a let, behind a branch if it
+ *           may have none; those of kernels apart;
  *         - a let that is unused, or whose value is a constant or a variable, is gone;
  *         - blocks are flat, and no branch, loop or let is empty.
  * Holds   one walk: expressions are simplified on the way in, uses are counted on the way out. */
@@ -134,6 +135,9 @@ static const Stmt *clean_loop(Clean *c, const Stmt *s)
         return clean_let(c, s->loop.name, min, s->loop.body);
     if (simplifier_proves(c->known, expr_binary(pool, EX_LT, KN_BOOL, extent, one)))
         return NULL;
+    if (!is_of_kernel(s->loop.kind) && simplifier_proves(c->known, expr_binary(pool, EX_LE, KN_BOOL, extent, one)))
+        return clean(c, stmt_if(c->lw->arena, expr_binary(pool, EX_LE, KN_BOOL, one, extent),
+                                stmt_let(c->lw->arena, s->loop.name, min, s->loop.body), NULL));
     const Expr *end = expr_binary(pool, EX_ADD, (kn_type)min->type, min, extent);
     simplifier_push_fact(c->known, expr_binary(pool, EX_LE, KN_BOOL, one, extent));
     simplifier_push_range(c->known, s->loop.name, min, expr_binary(pool, EX_SUB, (kn_type)min->type, end, one));
