@@ -2,12 +2,12 @@
 """Schedules as text: what a scheduler makes of an app, and how long the app takes under it."""
 import json, math, re, subprocess, sys, tempfile
 
-from programs import ROOT, arguments_to_schedule
+from programs import ROOT, arguments_to_schedule, program_of
 
 
 def make(options, app, scheduler, machine=None):
     """The text of a schedule without comments, made for this machine or for one that is named, and its predicted ms."""
-    command = [options.kiln, "schedule", f"apps/{app}/{app}.kiln", *arguments_to_schedule(app),
+    command = [options.kiln, "schedule", program_of(app), *arguments_to_schedule(app),
                "--scheduler", scheduler, "--threads", str(options.threads), *(["--machine", machine] if machine else [])]
     made = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     if made.returncode:
@@ -19,7 +19,7 @@ def make(options, app, scheduler, machine=None):
 
 def measure(options, app, texts):
     """{text: the least ms}; they take turns."""
-    command = [options.kiln, "bench", f"apps/{app}/{app}.kiln", "--json", "--threads", str(options.threads),
+    command = [options.kiln, "bench", program_of(app), "--json", "--threads", str(options.threads),
                "--rounds", str(options.rounds), "--seconds", str(options.seconds)]
     with tempfile.TemporaryDirectory() as folder:
         for i, text in enumerate(texts):
