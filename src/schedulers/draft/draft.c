@@ -310,3 +310,10 @@ bool draft_same(const Draft *a, const Draft *b)
            !memcmp(a->choices, b->choices, sizeof *a->choices * nodes) &&
            !memcmp(a->patterns, b->patterns, sizeof *a->patterns * nodes);
 }
+
+bool draft_same_node(const Draft *a, const Draft *b, int s)
+{
+    const Choice *ca = &a->choices[s], *cb = &b->choices[s];
+    return !memcmp(ca, cb, sizeof *ca) && !memcmp(&a->patterns[s], &b->patterns[s], sizeof *a->patterns) &&
+           !memcmp(&a->groups[ca->group], &b->groups[cb->group], sizeof *a->groups);
+}

@@ -164,6 +164,8 @@ Draft draft_copy(const Draft *d, Arena *arena);
 void draft_assign(Draft *d, const Draft *from);
 /* Do the drafts say the same? What rules have become does not count. */
 bool draft_same(const Draft *a, const Draft *b);
+/* Do they say the same of node s and of the loops of its group? Copies do not count. */
+bool draft_same_node(const Draft *a, const Draft *b, int s);
 
 /* The definition of a head that its loops are of: -1 the pure one, else the update with the most work. NO_DEF: nothing
  * can be inside its loops (no dimensions, a scan, a scatter, C code). */

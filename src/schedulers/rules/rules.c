@@ -68,28 +68,82 @@ RuleId rule_find(const char *name, size_t length)
 
 /* ---- The driver ------------------------------------------------------------------------- */
 
+/* A draft made legal, and what the model predicts of it. */
+typedef struct Predicted {
+    Draft   legal;
+    double *ns; /* of its groups, at their heads; 0: no group */
+} Predicted;
+
 typedef struct Trial {
     Draft         *d;
     const Machine *m;
-    Draft          before; /* the draft as it was at the last place */
-    bool           asked;  /* the model has predicted that */
-    double        *was;    /* predicted ns of its groups, at their heads; 0: no group */
-    double        *now;    /* of the changed draft's */
+    Draft          before;   /* the draft as it was at the last place */
+    bool           asked;    /* the model has predicted that */
+    Predicted      was, now; /* of `before`, and of the changed draft */
+    bool          *again;    /* per group: its prediction may be another one */
+    bool          *seen[2];  /* per node: it was touched as a producer, as a reader */
 } Trial;
 
-static void predict(const Draft *d, const Machine *m, double *ns)
+/* A node that reads or is read by one that has changed: its group is predicted again, and those behind it that have it
+ * inlined. */
+static void touch(Trial *t, int s, bool readers)
 {
-    Arena scratch;
-    scratch_begin(&scratch, d->graph->pipeline->cx);
-    Draft legal = draft_copy(d, &scratch);
-    draft_legalize(&legal);
-    memset(ns, 0, sizeof *ns * (size_t)d->graph->node_count);
-    for (int i = 0; i < legal.group_count; i++) {
+    const Choice    *c    = &t->now.legal.choices[s];
+    const GraphNode *node = &t->d->graph->nodes[s];
+    const int        n    = readers ? node->out_count : node->in_count;
+    if (t->seen[readers][s])
+        return;
+    t->seen[readers][s] = true;
+    t->again[c->group]  = true;
+    for (int i = 0; c->where == WHERE_INLINE && i < n; i++)
+        touch(t, readers ? node->out[i]->consumer : node->in[i]->producer, readers);
+}
+
+static void touch_around(Trial *t, int s)
+{
+    const GraphNode *node                   = &t->d->graph->nodes[s];
+    t->again[t->now.legal.choices[s].group] = true;
+    for (int i = 0; i < node->in_count; i++)
+        touch(t, node->in[i]->producer, false);
+    for (int i = 0; i < node->out_count; i++)
+        touch(t, node->out[i]->consumer, true);
+}
+
+/* Finds the groups whose time may have changed: those of nodes that are other ones now, and their neighbours. */
+static void find_changed(Trial *t)
+{
+    const Draft *a = &t->was.legal, *b = &t->now.legal;
+    const int    nodes = t->d->graph->node_count;
+    memset(t->again, 0, (size_t)b->group_count);
+    for (int i = 0; i < 2; i++)
+        memset(t->seen[i], 0, (size_t)nodes);
+    for (int s = 0; s < nodes; s++)
+        if (!draft_same_node(a, b, s))
+            touch_around(t, s);
+    for (int i = 0; a->copies != b->copies && i < a->copy_count; i++)
+        touch_around(t, a->copies[i].reader);
+    for (int i = 0; a->copies != b->copies && i < b->copy_count; i++)
+        touch_around(t, b->copies[i].reader);
+}
+
+/* Predicts all groups, or those that `again` names: the others are as they were. */
+static void predict(Trial *t, const Draft *d, Predicted *p, bool all)
+{
+    draft_assign(&p->legal, d);
+    draft_legalize(&p->legal);
+    if (!all)
+        find_changed(t);
+    memset(p->ns, 0, sizeof *p->ns * (size_t)d->graph->node_count);
+    for (int i = 0; i < p->legal.group_count; i++) {
         GroupCost cost;
-        cost_group(&legal, i, m, NULL, &cost);
-        ns[legal.groups[i].head] = cost.ns;
+        const int head = p->legal.groups[i].head;
+        if (all || t->again[i] || t->was.ns[head] <= 0) {
+            cost_group(&p->legal, i, t->m, NULL, &cost);
+            p->ns[head] = cost.ns;
+        } else {
+            p->ns[head] = t->was.ns[head];
+        }
     }
-    scratch_end(&scratch);
 }
 
 /* Does the model predict that a rule does harm: that the groups that it changes take too long with it, and that this
@@ -98,15 +152,15 @@ static bool is_refused(Trial *t, const Rule *r, RuleUse *use)
 {
     double was = 0, now = 0, rest = 0;
     if (!t->asked)
-        predict(&t->before, t->m, t->was);
+        predict(t, &t->before, &t->was, true);
     t->asked = true;
-    predict(t->d, t->m, t->now);
+    predict(t, t->d, &t->now, false);
     for (int s = 0; s < t->d->graph->node_count; s++)
-        if (t->was[s] != t->now[s]) {
-            was += t->was[s];
-            now += t->now[s];
+        if (t->was.ns[s] != t->now.ns[s]) {
+            was += t->was.ns[s];
+            now += t->now.ns[s];
         } else {
-            rest += t->was[s];
+            rest += t->was.ns[s];
         }
     if (now <= r->most * was || rest + now <= r->most * (rest + was))
         return false;
@@ -132,10 +186,10 @@ static void try_site(Trial *t, RuleId id, int site)
     }
     use->applied++;
     draft_assign(&t->before, t->d);
-    double *was = t->was;
-    t->was      = t->now;
-    t->now      = was;
-    t->asked    = ask;
+    const Predicted was = t->was;
+    t->was              = t->now;
+    t->now              = was;
+    t->asked            = ask;
 }
 
 static void try_sites(Trial *t, RuleId id)
@@ -165,8 +219,10 @@ void draft_apply_rules(Draft *d, const Machine *m, RulePhase phase)
     Trial        t = { .d      = d,
                        .m      = m,
                        .before = draft_copy(d, &scratch),
-                       .was    = ARENA_ARRAY(&scratch, double, n),
-                       .now    = ARENA_ARRAY(&scratch, double, n) };
+                       .was    = { draft_copy(d, &scratch), ARENA_ARRAY(&scratch, double, n) },
+                       .now    = { draft_copy(d, &scratch), ARENA_ARRAY(&scratch, double, n) },
+                       .again  = ARENA_ARRAY(&scratch, bool, n),
+                       .seen   = { ARENA_ARRAY(&scratch, bool, n), ARENA_ARRAY(&scratch, bool, n) } };
     for (RuleId id = 0; id < RULE_IDS; id++)
         if (draft_rules[id].phase == phase && draft_has_rule(d, id))
             try_sites(&t, id);
