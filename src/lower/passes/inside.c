@@ -164,7 +164,8 @@ static void look_at_coordinate(const Expr *e, void *user)
     Stores     *s    = user;
     ExprPool   *pool = s->pass->lw->exprs;
     const Expr *offset;
-    if (s->failed || e->op != EX_CAST || e->type != KN_I64 || e->args[0]->type != KN_I32 || !is_data(s->pass, e->args[0]))
+    if (s->failed || e->op != EX_CAST || e->type != KN_I64 || e->args[0]->type != KN_I32 ||
+        !is_data(s->pass, e->args[0]))
         return;
     Root       *r    = peel(s, e->args[0], &offset);
     const Expr *wide = expr_unary(pool, EX_CAST, KN_I64, r->e), *more = expr_unary(pool, EX_CAST, KN_I64, offset);
