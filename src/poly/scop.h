@@ -23,6 +23,7 @@ typedef struct Access {
     const CExpr   *expr;  /* the INDEX or NAME node */
     const CSymbol *array; /* a scalar is an array without dimensions */
     bool           write;
+    bool           unsure;   /* a read that may not happen, or a subscript of which nothing is known */
     isl_map       *relation; /* S[i…] -> array[…], within the statement's domain */
 } Access;
 

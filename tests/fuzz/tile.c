@@ -2,7 +2,7 @@
 /* Random affine C programs, tiled: each gives the bytes that the program as written gives, or is refused with a reason.
  *
  *     fuzz-tile SEED COUNT [SECONDS [llvm]]  that many programs, or as many as there is time for; SEED 0: a fresh one
- *     fuzz-tile --show SEED                  one program
+ *     fuzz-tile --show SEED                  one program, and how it is tiled
  *
  * Every program is tiled in a random shape with random sizes; where that shape is refused, by `auto`, or by `none` if
  * the quota was spent. Many are compiled at a time, as written, tiled, and tiled with every loop that is marked as
@@ -68,6 +68,20 @@ static uint64_t mix(uint64_t z)
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
     z = (z ^ z >> 27) * 0x94D049BB133111EBu;
     return z ^ z >> 31;
+}
+
+/* The shape that a program is tiled in first. */
+static const char *shape_of(uint64_t seed)
+{
+    return shapes[mix(seed) % (sizeof shapes / sizeof *shapes)];
+}
+
+/* Its sizes; NULL: the model's. */
+static const char *sizes_of(uint64_t seed, char sizes[64])
+{
+    snprintf(sizes, 64, "%d,%d,%d", 1 + (int)(mix(seed + 1) % 5), 1 + (int)(mix(seed + 2) % 7),
+             2 + (int)(mix(seed + 3) % 6));
+    return mix(seed + 4) % 3 ? sizes : NULL;
 }
 
 /* The program's own text; freed by the caller. */
@@ -154,13 +168,10 @@ static int tile_alone(const Fuzz *f, const char *text, uint64_t seed, const char
     FILE               *out   = fopen(path, "w");
     const struct rlimit limit = { MOST_SECONDS, MOST_SECONDS + 1 };
     setrlimit(RLIMIT_CPU, &limit);
-    snprintf(sizes, sizeof sizes, "%d,%d,%d", 1 + (int)(mix(seed + 1) % 5), 1 + (int)(mix(seed + 2) % 7),
-             2 + (int)(mix(seed + 3) % 6));
-    const bool            own     = mix(seed + 4) % 3 != 0;
     const void           *archive = NULL;
     size_t                size    = 0;
     const kn_tile_options options = { .shape        = shape,
-                                      .sizes        = own ? sizes : NULL,
+                                      .sizes        = sizes_of(seed, sizes),
                                       .target       = f->target,
                                       .threads      = 2,
                                       .explain      = true,
@@ -304,7 +315,7 @@ static void add_program(Fuzz *f, uint64_t seed, FILE *files[])
 {
     const int   id    = f->count;
     char       *text  = program_text(seed, id);
-    const char *shape = shapes[mix(seed) % (sizeof shapes / sizeof *shapes)];
+    const char *shape = shape_of(seed);
     bool        spent = false;
     char       *done  = tile(f, text, seed, shape, &spent);
     if (!done && strcmp(shape, "auto") && strcmp(shape, "none")) { /* auto has tried none, too */
@@ -371,7 +382,11 @@ int main(int argc, char **argv)
 {
     static Fuzz f;
     if (argc == 3 && !strcmp(argv[1], "--show")) {
-        char *text = program_text(strtoull(argv[2], NULL, 10), 0);
+        const uint64_t seed = strtoull(argv[2], NULL, 10);
+        char           sizes[64];
+        const char    *given = sizes_of(seed, sizes);
+        char          *text  = program_text(seed, 0);
+        printf("/* kiln tile --shape %s%s%s */\n", shape_of(seed), given ? " --tile " : "", given ? given : "");
         fputs(text, stdout);
         affine_main(stdout, (const int[]){ 0 }, 1);
         free(text);

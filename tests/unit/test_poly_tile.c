@@ -144,6 +144,25 @@ static const Case cases[] = {
       SHAPE_SCALENE,
       { 4, 32 },
       "!scalene tiles do not fit" },
+    /* A loop over time that counts down has its last step first. */
+    { SCOP("int N, int T, float A[2][N]", "for (int t = T - 1; t >= 0; t--) for (int i = 1; i < N - 1; i++)"
+                                          " A[t%2][i] = A[(t+1)%2][i+1] + A[(t+1)%2][i-1];"),
+      SHAPE_SCALENE,
+      { 5, 32 },
+      "scalene|A[2x42]" },
+    /* Elements between those that a tile writes are not copied out; those that it may read are not copied in. */
+    { SCOP("int N, int T, float A[N]", "for (int t = 0; t < T; t++) {"
+                                       " for (int i = 0; i < N - 3; i++) A[i] += 1;"
+                                       " A[N - 1] += 1; }"),
+      SHAPE_SCALENE,
+      { 1, 32 },
+      "scalene|A[32]|KN_MIN(N_ - 4, 32 * c1 + 31)" },
+    { SCOP("int N, float *restrict C, float *restrict A, int *restrict k",
+           "for (int i = 0; i < N; i++) A[i] = f(i);"
+           "for (int i = 1; i < N - 1; i++) C[i] = A[i] + (k[i] ? A[i - 30] : 0);"),
+      SHAPE_SCALENE,
+      { 128 },
+      "!no two stages can be fused" },
     /* Scratch has a limit: smaller tiles where the model chooses, a refusal where they are given. */
     { HEAT, SHAPE_SCALENE, { 9, 300000 }, "!KiB of scratch|--tile" },
     { SCOP("float out[64][40000]",
@@ -282,6 +301,26 @@ static void share_stage(Tiled *t)
     proved = tile_prove(t);
 }
 
+/* Scratch of the first stage with a place less than it has elements. */
+static void shrink_scratch(Tiled *t)
+{
+    t->scratch.at[0]->size[0]--;
+    proved = tile_prove(t);
+}
+
+/* A copy that begins before the array. */
+static void widen_copy(Tiled *t)
+{
+    for (size_t i = 0; i < t->statements.count; i++)
+        if (!t->statements.at[i].source && !t->statements.at[i].copy_out) {
+            isl_map *copy                = t->statements.at[i].executes;
+            t->statements.at[i].executes = isl_map_universe(isl_map_get_space(copy));
+            isl_map_free(copy);
+            break;
+        }
+    proved = tile_prove(t);
+}
+
 static void check_proof(kn_context *cx, const Case *row, void (*with)(Tiled *t), const char *wrong)
 {
     Job job = { .cx = cx, .row = row, .with = with, .said = "nothing" };
@@ -297,12 +336,15 @@ int main(void)
     const Case  heat   = { .text = HEAT, .shape = SHAPE_NONE };
     const Case  stages = { .text = THREE_STAGES, .shape = SHAPE_NONE };
     const Case  tiles  = { .text = THREE_STAGES, .shape = SHAPE_SCALENE, .sizes = { 32 } };
+    const Case  steps  = { .text = HEAT, .shape = SHAPE_SCALENE, .sizes = { 5, 32 } };
     check_cases(cx);
     check_fusion(cx);
     check_proof(cx, &heat, mark_time, "a loop is marked parallel and carries a dependence");
     check_proof(cx, &stages, swap_stages, "statements run in another order than a dependence between them");
     check_proof(cx, &tiles, shrink_stage, "a tile reads what it has not set");
     check_proof(cx, &tiles, share_stage, "a loop is marked parallel and its iterations share memory");
+    check_proof(cx, &tiles, shrink_scratch, "an access is outside of its scratch");
+    check_proof(cx, &steps, widen_copy, "a copy may touch what no array has");
     kn_context_free(cx);
     return check_done();
 }

@@ -347,18 +347,13 @@ bool scratch_used(isl_ast_node *tile, const Scratch *s)
     return use.used;
 }
 
-/* Scratch of one tile: arrays of its own, aligned for vectors. Where its order allows it, isl runs what only the first
- * tiles have in loops of its own; the scratch would be gone by then. It is told not to (group_coscheduled), and a
- * second place for the same scratch fails. */
+/* Scratch of one tile: arrays of its own, aligned for vectors. */
 static void declare_scratch(Writer *w, isl_ast_node *tile)
 {
     for (size_t i = 0; i < w->tiled->scratch.count; i++) {
         const Scratch *s = w->tiled->scratch.at[i];
         if (!scratch_used(tile, s))
             continue;
-        for (size_t k = 0; k < w->declared.count; k++)
-            w->failed |= w->declared.at[k] == s;
-        vec_push(w->arena, &w->declared, s);
         Text dims;
         text_init(&dims, w->arena);
         for (int d = 0; d < s->rank; d++)

@@ -147,6 +147,8 @@ const Instance *instance_of(isl_ast_node *node)
 
 void free_instances(Writer *w)
 {
+    for (size_t i = 0; i < w->places.count; i++)
+        isl_set_free(w->places.at[i].tiles);
     for (size_t i = 0; i < w->instances.count; i++) {
         Instance *n = w->instances.at[i];
         for (int k = 0; k < n->count; k++)

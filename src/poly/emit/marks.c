@@ -32,11 +32,61 @@ isl_schedule *number_marks(Writer *w, isl_schedule *schedule)
     return isl_schedule_map_schedule_node_bottom_up(schedule, number, w);
 }
 
+/* The scratch of a statement's tile, if it uses some. */
+static const Scratch *scratch_by(const TiledStatement *x)
+{
+    const Scratch *s = x->copied;
+    for (size_t k = 0; !s && k < x->accesses.count; k++)
+        s = x->accesses.at[k].scratch;
+    return s;
+}
+
+/* The tiles of a group of which the loops that isl makes now run something; NULL: none. */
+static isl_set *tiles_here(const Tiled *t, isl_union_set *instances, int group)
+{
+    isl_set *all = NULL;
+    for (size_t i = 0; i < t->statements.count; i++) {
+        const TiledStatement *x = &t->statements.at[i];
+        const Scratch        *s = scratch_by(x);
+        if (!s || s->tile != group)
+            continue;
+        isl_set *here  = isl_union_set_extract_set(instances, isl_space_domain(isl_map_get_space(x->executes)));
+        unsigned tiles = (unsigned)isl_multi_aff_dim(s->offset, isl_dim_in);
+        unsigned rest  = (unsigned)isl_set_dim(here, isl_dim_set) - tiles;
+        here           = isl_set_reset_tuple_id(isl_set_project_out(here, isl_dim_set, tiles, rest));
+        all            = all ? isl_set_union(all, here) : here;
+    }
+    return all;
+}
+
+/* Scratch is declared at each place that has tiles. Where its order allows it, isl runs what only the first tiles have
+ * in loops of its own; the scratch would be gone by then. It is told not to (group_coscheduled), and a second place
+ * with a part of the same tile fails. */
+static void note_tiles(Writer *w, isl_ast_build *build)
+{
+    isl_union_set *instances = isl_union_map_domain(isl_ast_build_get_schedule(build));
+    const size_t   before    = w->places.count;
+    for (size_t i = 0; i < w->tiled->scratch.count; i++) {
+        const int group = w->tiled->scratch.at[i]->tile;
+        bool      known = false;
+        for (size_t k = before; k < w->places.count; k++)
+            known |= w->places.at[k].group == group;
+        isl_set *here = known ? NULL : tiles_here(w->tiled, instances, group);
+        for (size_t k = 0; here && k < before; k++)
+            w->failed |=
+                w->places.at[k].group == group && isl_set_is_disjoint(w->places.at[k].tiles, here) != isl_bool_true;
+        if (here)
+            vec_push(w->arena, &w->places, ((TilePlace){ group, here }));
+    }
+    isl_union_set_free(instances);
+}
+
 isl_stat mark_begins(isl_id *mark, isl_ast_build *build, void *writer)
 {
     Writer        *w = writer;
     const LoopMark m = { arena_strdup(w->arena, isl_id_get_name(mark)), *(const int *)isl_id_get_user(mark) };
-    (void)build;
+    if (!strcmp(m.name, MARK_TILE))
+        note_tiles(w, build);
     vec_push(w->arena, &w->marks, m);
     return isl_stat_ok;
 }

@@ -89,7 +89,7 @@ static const Stmt *temporaries_end(ProgramMaker *m, size_t begun, const Stmt *bo
     return body;
 }
 
-/* The scratch of a tile. A second place for the same scratch fails, as in the text for C. */
+/* The scratch of a tile. */
 static const Stmt *tile_stmt(ProgramMaker *m, isl_ast_node *tile)
 {
     const size_t begun       = m->storage.count;
@@ -98,9 +98,6 @@ static const Stmt *tile_stmt(ProgramMaker *m, isl_ast_node *tile)
         const Scratch *s = m->w->tiled->scratch.at[i];
         if (!scratch_used(tile, s))
             continue;
-        for (size_t k = 0; k < m->w->declared.count; k++)
-            m->w->failed |= m->w->declared.at[k] == s;
-        vec_push(m->w->arena, &m->w->declared, s);
         const Expr **extents = ARENA_ARRAY(m->w->arena, const Expr *, (size_t)s->rank + 1), *count;
         for (int d = 0; d < s->rank; d++)
             extents[d] = index_number(m, s->fold[d] ? s->fold[d] : s->size[d]);

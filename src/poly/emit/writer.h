@@ -28,6 +28,12 @@ typedef struct LoopMark {
     int         depth;
 } LoopMark;
 
+/* A place in the loops that has tiles: which ones. */
+typedef struct TilePlace {
+    int      group; /* Scratch.tile */
+    isl_set *tiles;
+} TilePlace;
+
 typedef VEC(const CSymbol *) PrivateList;
 
 typedef struct Writer {
@@ -47,7 +53,7 @@ typedef struct Writer {
     const char    *prefix;  /* of each line */
     const char    *integer; /* the type of bounds */
     struct Device *device;  /* of text for a device: cuda.h */
-    VEC(const Scratch *) declared;
+    VEC(TilePlace) places;
 } Writer;
 
 /* ---- emit_c.c: what texts for other targets share ---- */
@@ -88,7 +94,7 @@ bool device_node(Writer *w, isl_ast_node *node);
 /* ---- instances.c ---- */
 isl_ast_node   *note_instance(isl_ast_node *node, isl_ast_build *build, void *writer); /* isl calls it for each */
 const Instance *instance_of(isl_ast_node *node);
-void            free_instances(Writer *w);
+void            free_instances(Writer *w); /* and places */
 
 /* ---- marks.c ---- */
 /* The schedule with marks that know their depth. Takes it. */

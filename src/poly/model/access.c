@@ -21,8 +21,8 @@ void affine_refuse(const Affine *a, const char *what)
                text_string(&text), a->why);
 }
 
-/* { [i] -> [x] } with x in the extent along dimension d, as far as that is known: a subscript that is not affine. */
-static isl_map *any_element(Affine *a, const CSymbol *array, int d)
+/* { [i] -> [x] } with x in the extent along dimension d, if that is known: a subscript that is not affine. */
+static isl_map *any_element(Affine *a, const CSymbol *array, int d, bool *unsure)
 {
     isl_set     *domain = isl_set_copy(a->domain);
     isl_map     *any = isl_map_from_domain_and_range(domain, isl_set_universe(isl_space_set_alloc(a->scop->isl, 0, 1)));
@@ -31,6 +31,7 @@ static isl_map *any_element(Affine *a, const CSymbol *array, int d)
     any                 = isl_map_lower_bound_si(any, isl_dim_out, 0, 0);
     if (!size) {
         a->failed = NULL;
+        *unsure   = true;
         return any;
     }
     isl_map *below = isl_map_from_pw_aff(isl_pw_aff_add_constant_val(size, isl_val_negone(a->scop->isl)));
@@ -49,7 +50,8 @@ static bool reads_of(Affine *a, Statement *st, const CExpr *e);
 
 static bool add_access(Affine *a, Statement *st, const CExpr *e, bool write)
 {
-    Scop    *s = a->scop;
+    Scop    *s      = a->scop;
+    bool     unsure = a->unsure;
     isl_map *map =
         isl_map_from_domain_and_range(isl_set_copy(a->domain), isl_set_universe(isl_space_set_alloc(s->isl, 0, 0)));
     if (e->kind == CEXPR_INDEX && e->count != e->symbol->rank) {
@@ -66,7 +68,7 @@ static bool add_access(Affine *a, Statement *st, const CExpr *e, bool write)
             return false;
         }
         a->failed  = NULL;
-        isl_map *x = value ? isl_map_from_pw_aff(value) : any_element(a, e->symbol, d);
+        isl_map *x = value ? isl_map_from_pw_aff(value) : any_element(a, e->symbol, d, &unsure);
         map        = isl_map_flat_range_product(map, isl_map_intersect_domain(x, isl_set_copy(a->domain)));
         if (!value && !reads_of(a, st, e->args[d])) {
             isl_map_free(map);
@@ -75,20 +77,23 @@ static bool add_access(Affine *a, Statement *st, const CExpr *e, bool write)
     }
     map = isl_map_set_tuple_name(map, isl_dim_out, e->symbol->name);
     map = isl_map_set_tuple_name(map, isl_dim_in, st->name);
-    vec_push(s->arena, &st->accesses, ((Access){ .expr = e, .array = e->symbol, .write = write, .relation = map }));
+    vec_push(s->arena, &st->accesses, ((Access){ e, e->symbol, write, unsure, map }));
     return true;
 }
 
 /* The reads of an operand that is evaluated where `where` holds (NULL: it may be). Takes `where`. */
 static bool reads_where(Affine *a, Statement *st, const CExpr *e, isl_set *where)
 {
-    isl_set *domain = a->domain;
+    isl_set   *domain = a->domain;
+    const bool unsure = a->unsure;
     if (where)
         a->domain = isl_set_intersect(isl_set_copy(domain), where);
+    a->unsure |= !where;
     bool ok = reads_of(a, st, e);
     if (where)
         isl_set_free(a->domain);
     a->domain = domain;
+    a->unsure = unsure;
     return ok;
 }
 
@@ -115,6 +120,37 @@ static bool reads_of(Affine *a, Statement *st, const CExpr *e)
     }
     bool ok = reads_where(a, st, e->args[1], yes);
     return reads_where(a, st, e->args[2], no) && ok;
+}
+
+/* { x } between the least and the greatest of a set of numbers. Takes it. */
+static isl_set *between(isl_set *numbers)
+{
+    isl_space *space = isl_set_get_space(numbers);
+    isl_set   *from  = isl_set_apply(isl_set_copy(numbers), isl_map_lex_le(isl_space_copy(space)));
+    return isl_set_coalesce(isl_set_intersect(from, isl_set_apply(numbers, isl_map_lex_ge(space))));
+}
+
+isl_set *scop_elements(const Scop *s, const CSymbol *array)
+{
+    const unsigned rank = (unsigned)array->rank;
+    isl_set       *all = NULL, *box = NULL;
+    for (size_t i = 0; i < s->statements.count; i++)
+        for (size_t k = 0; k < s->statements.at[i].accesses.count; k++) {
+            const Access *x = &s->statements.at[i].accesses.at[k];
+            if (x->array != array || x->unsure)
+                continue;
+            isl_set *one = isl_map_range(isl_map_copy(x->relation));
+            all          = all ? isl_set_union(all, one) : one;
+        }
+    for (unsigned d = 0; all && d < rank; d++) {
+        isl_set *one = isl_set_project_out(isl_set_copy(all), isl_dim_set, d + 1, rank - d - 1);
+        one          = between(isl_set_project_out(one, isl_dim_set, 0, d));
+        box          = box ? isl_set_flat_product(box, one) : one;
+    }
+    if (!rank)
+        return all;
+    isl_set_free(all);
+    return box ? isl_set_set_tuple_name(box, array->name) : NULL;
 }
 
 bool accesses_add(Affine *a, Statement *st)

@@ -14,6 +14,7 @@ typedef struct Affine {
     const CSymbol **iterators; /* of the loops around it */
     isl_set        *domain;    /* their values there; no tuple name */
     isl_set        *ranges;    /* what the types say of the parameters */
+    bool            unsure;    /* it stands behind a condition that depends on data */
     const CExpr    *failed;
     const char     *why, *remedy;
 } Affine;

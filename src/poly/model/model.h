@@ -31,6 +31,9 @@ void scop_isl_failed(const Scop *s);
 /* Are its values dead behind the region? */
 bool scop_dies(const CSymbol *symbol);
 bool scop_private(const Scop *s, const CSymbol *symbol);
+/* The box around all elements of an array that the region is sure to access: each of them is in the array. NULL: none
+ * is known. */
+isl_set *scop_elements(const Scop *s, const CSymbol *array);
 /* The statement of a tuple, or NULL. */
 Statement *scop_statement(const Scop *s, const char *name);
 

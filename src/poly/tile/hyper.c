@@ -23,6 +23,21 @@ static isl_aff *iterator(const Statement *st, int k)
     return isl_aff_var_on_domain(isl_local_space_from_space(isl_set_get_space(st->domain)), isl_dim_set, (unsigned)k);
 }
 
+/* When the loop runs an instance: its iterator, negated where it counts down; NULL if that is not one function. */
+static isl_aff *time_of(isl_schedule_node *loop, const Statement *st)
+{
+    isl_multi_union_pw_aff *band = isl_schedule_node_band_get_partial_schedule(loop);
+    isl_union_pw_aff       *all  = isl_multi_union_pw_aff_get_union_pw_aff(band, 0);
+    isl_space  *to   = isl_space_add_dims(isl_space_from_domain(isl_set_get_space(st->domain)), isl_dim_out, 1);
+    isl_pw_aff *when = isl_union_pw_aff_extract_pw_aff(all, to);
+    isl_union_pw_aff_free(all);
+    isl_multi_union_pw_aff_free(band);
+    when         = isl_pw_aff_gist(when, isl_set_copy(st->domain));
+    isl_aff *out = isl_pw_aff_isa_aff(when) == isl_bool_true ? isl_pw_aff_as_aff(isl_pw_aff_copy(when)) : NULL;
+    isl_pw_aff_free(when);
+    return out;
+}
+
 static const Access *write_of(const Statement *st)
 {
     return &st->accesses.at[st->accesses.count - 1];
@@ -111,8 +126,8 @@ bool axes_init(Axes *x, const Scop *s, isl_schedule_node *loop, isl_union_map *d
         for (int k = 0; k < x->count; k++) {
             const Statement *st    = x->statements[i];
             bool             fewer = k > 0 && st->depth < x->outer + x->count;
-            x->at[i][k]            = fewer ? axis_by_write(x, st, k) : NULL;
-            if (!x->at[i][k] && x->outer + k < st->depth)
+            x->at[i][k]            = !k ? time_of(loop, st) : fewer ? axis_by_write(x, st, k) : NULL;
+            if (k && !x->at[i][k] && x->outer + k < st->depth)
                 x->at[i][k] = iterator(st, x->outer + k);
             complete = complete && x->at[i][k];
         }

@@ -9,8 +9,8 @@
 
 enum { MOST_AXES = 6, MOST_SLOPE = 8 };
 
-/* The instances below a loop in common coordinates: axis 0 is the loop itself (time), the others are the loops inside
- * it, by depth. A statement inside fewer loops lies where the elements that it writes lie. */
+/* The instances below a loop in common coordinates: axis 0 is the loop itself (time, growing as it runs), the others
+ * are the loops inside it, by depth. A statement inside fewer loops lies where the elements that it writes lie. */
 typedef struct Axes {
     const Scop        *scop;
     isl_schedule_node *loop;        /* kept by the caller */

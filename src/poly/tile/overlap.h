@@ -30,6 +30,8 @@ Scratch *scratch_box(const Made *m, const CSymbol *array, isl_map *elements);
 /* Scratch with that first element, whose sizes are to be set. Takes the offset. */
 Scratch *scratch_new(const Made *m, const CSymbol *array, isl_multi_aff *offset);
 int64_t  scratch_bytes(const Scratch *s);
+/* { [o…] -> array[…] }: the elements that the scratch of a tile has a place for. */
+isl_map *scratch_places(const Scratch *s);
 /* A copy of these elements into scratch or out of it. Takes them. */
 TiledStatement scratch_copy(const Made *m, const Scratch *scratch, isl_map *elements, bool out);
 /* The statements of the group use the scratch wherever they use the array. */

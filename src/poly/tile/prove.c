@@ -127,16 +127,17 @@ bool prove_forward(isl_schedule *schedule, isl_union_map *pairs)
 
 static const char *prove_order(const Tiled *t)
 {
+    const char *wrong;
     for (size_t i = 0; i < t->statements.count; i++)
         if (!t->statements.at[i].source || strcmp(t->statements.at[i].name, t->statements.at[i].source->name) != 0)
-            return tile_prove_flow(t);
+            return (wrong = tile_prove_bounds(t)) ? wrong : tile_prove_flow(t);
     isl_union_set *runs = isl_schedule_get_domain(t->schedule);
     isl_bool       same = isl_union_set_is_equal(runs, t->scop->domain);
     isl_union_set_free(runs);
     if (same != isl_bool_true)
         return "other instances run";
-    isl_schedule_node *root  = isl_schedule_get_root(t->schedule);
-    const char        *wrong = walk(root, order_dependences(t->scop));
+    isl_schedule_node *root = isl_schedule_get_root(t->schedule);
+    wrong                   = walk(root, order_dependences(t->scop));
     isl_schedule_node_free(root);
     return wrong;
 }

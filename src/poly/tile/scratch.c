@@ -130,6 +130,19 @@ Scratch *scratch_box(const Made *m, const CSymbol *array, isl_map *elements)
     return s;
 }
 
+isl_map *scratch_places(const Scratch *s)
+{
+    isl_multi_aff *last = isl_multi_aff_copy(s->offset);
+    for (int d = 0; d < s->rank; d++) {
+        isl_aff *end = isl_multi_aff_get_aff(last, d);
+        end          = isl_aff_add_constant_val(end, isl_val_int_from_si(isl_aff_get_ctx(end), s->size[d] - 1));
+        last         = isl_multi_aff_set_aff(last, d, end);
+    }
+    isl_map *all = isl_map_universe(isl_multi_aff_get_space(s->offset));
+    all = isl_map_lower_bound_multi_pw_aff(all, isl_multi_pw_aff_from_multi_aff(isl_multi_aff_copy(s->offset)));
+    return isl_map_upper_bound_multi_pw_aff(all, isl_multi_pw_aff_from_multi_aff(last));
+}
+
 void scratch_use(Made *m, const Scratch *scratch)
 {
     for (size_t i = 0; i < m->run.count; i++)
@@ -165,6 +178,16 @@ static bool updates(const Made *m, const CSymbol *array)
     return apart != isl_bool_true || here != writers;
 }
 
+/* Does the array surely have these elements? */
+static bool are_there(const Made *m, const CSymbol *array, isl_map *elements)
+{
+    isl_set *read = isl_map_range(isl_map_copy(elements)), *known = scop_elements(m->t->scop, array);
+    bool     all = isl_set_is_subset(read, known) == isl_bool_true;
+    isl_set_free(read);
+    isl_set_free(known);
+    return all;
+}
+
 static bool make_one(Made *m, const CSymbol *array)
 {
     if (updates(m, array))
@@ -181,16 +204,17 @@ static bool make_one(Made *m, const CSymbol *array)
     }
     vec_push(t->scop->arena, &t->scratch, scratch);
     scratch_use(m, scratch);
-    if (in && isl_map_is_empty(in) != isl_bool_true)
+    bool copied = in && isl_map_is_empty(in) != isl_bool_true, there = !copied || are_there(m, array, in);
+    if (copied)
         vec_push(t->scop->arena, &m->in, scratch_copy(m, scratch, isl_map_coalesce(in), false));
     else
         isl_map_free(in);
     isl_map *out = scop_dies(array) && only_here(m, array) ? NULL : share_written(m, array);
     if (!out)
-        return true;
+        return there;
     bool own = isl_map_is_injective(out) == isl_bool_true;
     vec_push(t->scop->arena, &m->out, scratch_copy(m, scratch, out, true));
-    return own;
+    return own && there;
 }
 
 bool scratch_make(Made *m)

@@ -46,6 +46,31 @@ static isl_map *box_around(isl_map *map)
     return box;
 }
 
+/* The hull of a map, if it has no more than the map, else the map. Takes it. */
+static isl_map *exact_hull(isl_map *map)
+{
+    isl_map *around = hull(isl_map_copy(map));
+    if (isl_map_is_subset(around, map) == isl_bool_true) {
+        isl_map_free(map);
+        return around;
+    }
+    isl_map_free(around);
+    return isl_map_coalesce(map);
+}
+
+/* Of a copy in: what the scratch has a place for, and the array surely an element. isl's simple hull has bounds of the
+ * pieces alone, so that it can have more, or no end. Takes the copy. */
+static isl_map *clamped(isl_map *copy, isl_map *places, isl_set *elements)
+{
+    if (isl_map_is_subset(copy, places) != isl_bool_true)
+        copy = isl_map_intersect(copy, isl_map_copy(places));
+    isl_set *read = isl_map_range(isl_map_copy(copy));
+    if (isl_set_is_subset(read, elements) != isl_bool_true)
+        copy = isl_map_intersect_range(copy, isl_set_copy(elements));
+    isl_set_free(read);
+    return copy;
+}
+
 static isl_map *joined(isl_map *all, isl_map *one)
 {
     return all ? isl_map_union(all, one) : one;
@@ -132,22 +157,31 @@ static void copy_in(Made *m, const Scratch *scratch, isl_map *elements)
     vec_push(m->t->scop->arena, &m->in, scratch_copy(m, scratch, elements, false));
 }
 
+/* An array with its scratch. */
+typedef struct Copied {
+    const Scratch *scratch;
+    isl_set       *inner;    /* around what the loop writes */
+    isl_set       *elements; /* that the array surely has */
+    isl_map       *places;   /* { [o…] -> element } of the scratch */
+    isl_map       *strips;   /* copied in so far */
+} Copied;
+
 /* Copies the part of the map outside of `inner`, in one piece, unless a strip before has it. Takes the map. */
-static void copy_strip(Made *m, const Scratch *scratch, isl_map *elements, isl_set *inner, isl_map **before)
+static void copy_strip(Made *m, Copied *c, isl_map *elements)
 {
     isl_map *outside = isl_map_subtract(
-        elements, isl_map_intersect_range(isl_map_universe(isl_map_get_space(elements)), isl_set_copy(inner)));
+        elements, isl_map_intersect_range(isl_map_universe(isl_map_get_space(elements)), isl_set_copy(c->inner)));
     if (isl_map_is_empty(outside) != isl_bool_false) {
         isl_map_free(outside);
         return;
     }
-    isl_map *strip = box_around(outside);
-    if (*before && isl_map_is_subset(strip, *before) == isl_bool_true) {
+    isl_map *strip = clamped(box_around(outside), c->places, c->elements);
+    if (c->strips && isl_map_is_subset(strip, c->strips) == isl_bool_true) {
         isl_map_free(strip);
         return;
     }
-    *before = joined(*before, isl_map_copy(strip));
-    copy_in(m, scratch, strip);
+    c->strips = joined(c->strips, isl_map_copy(strip));
+    copy_in(m, c->scratch, strip);
 }
 
 /* { [o…] -> [o'…] } of different tiles of the same time where the one hands out what the other takes in. */
@@ -240,11 +274,12 @@ static const char *scratch_of(const Trapezoid *z, Made *m, const CSymbol *array,
     vec_push(arena, &m->t->scratch, scratch);
     scratch_use(m, scratch);
 
-    isl_map *base = from_before(z, array), *strips = NULL, *out = NULL;
-    isl_map *outside = base ? isl_map_copy(base) : NULL;
-    base             = base ? isl_map_intersect_range(base, isl_set_copy(inner)) : NULL;
-    if (outside)
-        copy_strip(m, scratch, outside, inner, &strips);
+    Copied   c    = { scratch, inner, scop_elements(z->t->scop, array), scratch_places(scratch), NULL };
+    isl_map *base = from_before(z, array), *out = NULL;
+    if (base) {
+        copy_strip(m, &c, isl_map_copy(base));
+        base = isl_map_intersect_range(base, isl_set_copy(inner));
+    }
     for (size_t i = 0; i < z->x.statement_count; i++) {
         const Statement *st = z->x.statements[i];
         for (size_t k = 0; k < st->accesses.count; k++) {
@@ -252,14 +287,14 @@ static const char *scratch_of(const Trapezoid *z, Made *m, const CSymbol *array,
                 continue;
             isl_map *in = from_outside(z, i, &st->accesses.at[k]);
             base        = joined(base, isl_map_intersect_range(isl_map_copy(in), isl_set_copy(inner)));
-            copy_strip(m, scratch, in, inner, &strips);
+            copy_strip(m, &c, in);
         }
         if (write_of(st)->array == array)
             out = joined(out, isl_map_apply_range(isl_map_copy(z->live[i]), isl_map_copy(write_of(st)->relation)));
     }
-    base      = base ? box_around(base) : NULL;
-    out       = hull(out);
-    bool race = (base && races(base, out)) || (strips && races(strips, out));
+    base      = base ? clamped(box_around(base), c.places, c.elements) : NULL;
+    out       = exact_hull(out);
+    bool race = (base && races(base, out)) || (c.strips && races(c.strips, out));
     if (base && isl_map_is_empty(base) == isl_bool_false)
         copy_in(m, scratch, base);
     else
@@ -268,7 +303,9 @@ static const char *scratch_of(const Trapezoid *z, Made *m, const CSymbol *array,
         vec_push(arena, &m->out, scratch_copy(m, scratch, out, true));
     else
         isl_map_free(out);
-    isl_map_free(strips);
+    isl_map_free(c.strips);
+    isl_map_free(c.places);
+    isl_set_free(c.elements);
     return race ? trapezoid_race : NULL;
 }
 
