@@ -12,6 +12,7 @@
 #include "api/compile.h"
 #include "api/files.h"
 #include "lang/lang.h"
+#include "plan/plan.h"
 #include "schedulers/explain/explain.h"
 
 static const double DEFAULT_BUDGET = 2;
@@ -185,17 +186,87 @@ static void print_title(Text *out, const kn_pipeline *p, const ScheduleRequest *
                 m->vector_bits, ns * 1e-6);
 }
 
-/* The draft and the scheduler that made it; for `auto` all candidates, the chosen one first. */
-static int make_drafts(const ScheduleRequest *r, const Graph *g, const Machine *m, Arena *arena, Candidate *out)
+/* A graph, and what a scheduler made of it. */
+typedef struct Drafts {
+    const char *directives; /* that make the graph's functions from the pipeline's */
+    Graph       graph;
+    int         count;
+    Candidate  *made; /* the chosen one first */
+} Drafts;
+
+/* The draft and the scheduler that made it; for `auto` all candidates. */
+static void make_drafts(const SchedulerOptions *options, const Scheduler *asked, const Machine *m, Arena *arena,
+                        Drafts *d)
 {
-    SchedulerOptions options = { .budget = r->budget > 0 ? r->budget : DEFAULT_BUDGET };
-    const Scheduler *asked   = scheduler_find(r->scheduler, &options);
-    if (asked->run == scheduler_auto)
-        return scheduler_candidates(g, m, &options, arena, out);
-    out[0]    = (Candidate){ asked, asked->run(g, m, &options, arena), 0 };
-    out[0].ns = cost_draft(&out[0].draft, m);
-    return 1;
+    d->made = ARENA_ARRAY(arena, Candidate, (size_t)scheduler_count);
+    if (asked->run == scheduler_auto) {
+        d->count = scheduler_candidates(&d->graph, m, options, arena, d->made);
+        return;
+    }
+    d->made[0]    = (Candidate){ asked, asked->run(&d->graph, m, options, arena), 0 };
+    d->made[0].ns = cost_draft(&d->made[0].draft, m);
+    d->count      = 1;
 }
+
+/* ---- Windows by doubling ---------------------------------------------------------------- */
+
+typedef struct Doubling {
+    kn_pipeline            *p;
+    const RunArgs          *binding;
+    const SchedulerOptions *options;
+    const Scheduler        *asked;
+    const Machine          *m;
+    Arena                  *arena;
+    Drafts                  out;
+} Doubling;
+
+/* The inputs' boxes by the ids of another pipeline's functions. */
+static RunArgs binding_for(const kn_pipeline *p, const kn_pipeline *of, const RunArgs *from, Arena *arena)
+{
+    RunArgs to = *from;
+    size_t  at = 0;
+    to.input   = ARENA_ARRAY(arena, Box, p->funcs.count);
+    for (size_t i = 0; i < p->funcs.count; i++) {
+        if (p->funcs.at[i]->kind != FUNC_INPUT)
+            continue;
+        while (of->funcs.at[at]->kind != FUNC_INPUT)
+            at++;
+        to.input[i] = from->input[at++];
+    }
+    return to;
+}
+
+static void try_doubling(void *arg)
+{
+    Doubling       *d        = arg;
+    const Schedule *schedule = lang_schedule(d->p, "double.sched", d->out.directives);
+    kn_pipeline    *made     = schedule ? plan_rewritten(d->p, schedule, d->arena) : NULL;
+    if (!made)
+        return;
+    const RunArgs binding = binding_for(made, d->p, d->binding, d->arena);
+    if (graph_make(made, d->arena, &binding, &d->out.graph))
+        make_drafts(d->options, d->asked, d->m, d->arena, &d->out);
+}
+
+/* Schedules the pipeline with its windows by doubling too, and takes that if the model predicts that it pays. */
+static void choose_doubling(Doubling *d, Drafts *best)
+{
+    const double most = draft_rules[RULE_DOUBLE].most;
+    Text         text;
+    text_init(&text, d->arena);
+    const int windows = d->options->without >> RULE_DOUBLE & 1 ? 0 : doubling_print(&text, &best->graph);
+    d->out.directives = text_string(&text);
+    if (!windows || !context_attempt(d->p->cx, try_doubling, d) || !d->out.count)
+        return;
+    const bool    pays = d->out.made->ns <= most * best->made->ns;
+    const RuleUse use  = { pays ? windows : 0, pays ? 0 : windows, best->made->ns, d->out.made->ns };
+    if (pays)
+        *best = d->out;
+    for (int i = 0; i < best->count; i++)
+        best->made[i].draft.uses[RULE_DOUBLE] = use;
+}
+
+/* ---- The text --------------------------------------------------------------------------- */
 
 /* The explanation, as text or as a page with the text of the schedule in it. */
 static void print_explained(Text *out, const ScheduleRequest *r, const Candidate *made, int count, const Machine *m,
@@ -215,7 +286,7 @@ const char *schedule_text(kn_pipeline *p, const ScheduleRequest *r, Arena *arena
 {
     Machine   m;
     Arguments a;
-    Graph     g;
+    Drafts    best = { .directives = "" };
     Text      out;
     text_init(&out, arena);
     if (!find_machine(p, r, &m))
@@ -226,21 +297,24 @@ const char *schedule_text(kn_pipeline *p, const ScheduleRequest *r, Arena *arena
             "// No sizes are known, and the usual ones do not suit this program: as the default schedule has it.\n");
         return p->cx->error_count ? NULL : text_string(&out);
     }
-    if (!graph_make(p, arena, &a.binding, &g))
+    if (!graph_make(p, arena, &a.binding, &best.graph))
         return NULL;
     if (r->view == KN_SCHEDULE_GRAPH) {
-        graph_print(&out, &g);
+        graph_print(&out, &best.graph);
         return text_string(&out);
     }
-    Candidate *made  = ARENA_ARRAY(arena, Candidate, (size_t)scheduler_count);
-    const int  count = make_drafts(r, &g, &m, arena, made);
-    print_title(&out, p, r, made->scheduler->name, &a, &m, made->ns);
-    draft_print(&out, &made->draft);
+    SchedulerOptions options = { .budget = r->budget > 0 ? r->budget : DEFAULT_BUDGET };
+    const Scheduler *asked   = scheduler_find(r->scheduler, &options);
+    make_drafts(&options, asked, &m, arena, &best);
+    choose_doubling(&(Doubling){ p, &a.binding, &options, asked, &m, arena, { 0 } }, &best);
+    print_title(&out, p, r, best.made->scheduler->name, &a, &m, best.made->ns);
+    text_add(&out, best.directives);
+    draft_print(&out, &best.made->draft);
     if (r->view == KN_SCHEDULE_TEXT)
         return text_string(&out);
     Text why;
     text_init(&why, arena);
-    print_explained(&why, r, made, count, &m, text_string(&out));
+    print_explained(&why, r, best.made, best.count, &m, text_string(&out));
     return text_string(&why);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Plans: a pipeline and a schedule become what lowering obeys. The steps are in plan_make. */
+/* Plans: a pipeline and a schedule become what lowering obeys. The steps are in plan_begin and plan_make. */
 #include "plan/directives.h"
 
 /* ---- What the schedule says ------------------------------------------------------------- */
@@ -171,20 +171,25 @@ static bool plan_loops(Planner *pl)
     return !pl->failed;
 }
 
-Plan *plan_make(kn_pipeline *p, const Schedule *schedule, Arena *arena, PlanTarget target)
+bool plan_begin(Planner *pl, kn_pipeline *p, const Schedule *schedule, Arena *arena, PlanTarget target)
 {
     Plan *plan = ARENA_NEW(arena, Plan);
     *plan      = (Plan){ .cx = p->cx, .arena = arena, .pipeline = p, .name = p->name };
     expr_pool_init(&plan->exprs, p->cx, arena);
-    Planner pl = { .cx = p->cx, .arena = arena, .plan = plan, .pipeline = p, .schedule = schedule, .target = target };
+    *pl = (Planner){ .cx = p->cx, .arena = arena, .plan = plan, .pipeline = p, .schedule = schedule, .target = target };
     if (!target.vector_bits)
-        pl.target.vector_bits = 256;
-    map_init(&pl.names, arena);
-    map_init(&pl.drafts_of, arena);
-    map_init(&pl.used, arena);
+        pl->target.vector_bits = 256;
+    map_init(&pl->names, arena);
+    map_init(&pl->drafts_of, arena);
+    map_init(&pl->used, arena);
+    plan_copy(pl);
+    return make_functions(pl);
+}
 
-    plan_copy(&pl);
-    if (!make_functions(&pl))
+Plan *plan_make(kn_pipeline *p, const Schedule *schedule, Arena *arena, PlanTarget target)
+{
+    Planner pl;
+    if (!plan_begin(&pl, p, schedule, arena, target))
         return NULL;
     distribute(&pl);
     if (!plan_inline(&pl))
@@ -197,7 +202,7 @@ Plan *plan_make(kn_pipeline *p, const Schedule *schedule, Arena *arena, PlanTarg
     if (!order_partners(&pl))
         return NULL;
     number_functions(&pl);
-    return plan_loops(&pl) && plan_levels(&pl) ? plan : NULL;
+    return plan_loops(&pl) && plan_levels(&pl) ? pl.plan : NULL;
 }
 
 /* ---- Choice ----------------------------------------------------------------------------- */

@@ -144,6 +144,10 @@ typedef struct PlanTarget {
  * speak of. NULL, with diagnostics that say the reason and a remedy, if the schedule cannot be obeyed. */
 Plan *plan_make(kn_pipeline *p, const Schedule *schedule, Arena *arena, PlanTarget target);
 
+/* The pipeline with the functions that a schedule makes, in `arena`; the schedule has directives that make functions,
+ * and no others. NULL, with diagnostics, if one is refused. */
+kn_pipeline *plan_rewritten(kn_pipeline *p, const Schedule *schedule, Arena *arena);
+
 /* The schedule to be used: the one of that name; for NULL, the last that fits the target and has no name or is the only
  * one; NULL if there is none, or for "". A schedule for `gpu` fits every target with a device; so does one without a
  * target that has directives for GPUs alone. An unknown name is a diagnostic. */

@@ -115,6 +115,11 @@ static inline DefDraft *draft_def(const FuncDraft *f, int update)
 {
     return &f->defs[update + 1];
 }
+/* ---- plan.c ---- */
+/* The first steps: drafts of all functions, and those that directives make. False, with diagnostics, if one is refused.
+ */
+bool plan_begin(Planner *pl, kn_pipeline *p, const Schedule *schedule, Arena *arena, PlanTarget target);
+
 /* ---- copy.c ---- */
 /* Drafts of all functions of the pipeline, with their expressions in the plan's pool and names of their own. */
 void plan_copy(Planner *pl);

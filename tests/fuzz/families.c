@@ -416,6 +416,12 @@ static void reduction(Gen *g)
     emit(g, "out(x, y) = c(x, y) + c(x%+d, y%+d)\n", offset(g, 2), offset(g, 1));
 }
 
+/* Half a side of a window; a quarter are long enough for `auto` to double them. */
+static int half_side(Gen *g)
+{
+    return chance(g, 25) ? 6 + (int)pick(g, 8) : 1 + (int)pick(g, 4);
+}
+
 /* A window with weights that are a product, or nearly; in types that wrap, of which all bits are needed or some. */
 static void window(Gen *g)
 {
@@ -424,7 +430,7 @@ static void window(Gen *g)
     static const char *const ops[]     = { "max=", "min=", "*=" };
     const bool               is_sum    = chance(g, 75);
     const char              *type = some_int(g), *narrow = chance(g, 50) ? some_int(g) : type;
-    const int                m = 1 + (int)pick(g, 4), n = 1 + (int)pick(g, 4), a = 1 + (int)(pick(g, 3) / 2),
+    const int                m = half_side(g), n = half_side(g), a = 1 + (int)(pick(g, 3) / 2),
               step = chance(g, 25) ? -1 : 1 + (int)(pick(g, 4) / 3);
     declare_input(g, "in", "x, y", 2);
     declare_output(g, "out", 2);

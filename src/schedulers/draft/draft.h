@@ -126,6 +126,7 @@ typedef enum RuleId {
     RULE_SLICES,
     RULE_ROW_COPIES,
     RULE_STREAMS,
+    RULE_DOUBLE,
     RULE_IDS
 } RuleId;
 

@@ -56,6 +56,8 @@ const Rule draft_rules[RULE_IDS] = {
                             "rows of inlined functions stored for one reader" },
     [RULE_STREAMS]      = { "streams", RULES_ELSEWHERE, AT_GROUPS, NULL, NULL, NO_WORSE,
                             "large outputs by streaming stores" },
+    [RULE_DOUBLE]       = { "double", RULES_ELSEWHERE, AT_NODES, NULL, NULL, NO_WORSE,
+                            "windows of n taps from windows of 1, 2, 4, … taps" },
 };
 
 RuleId rule_find(const char *name, size_t length)

@@ -52,6 +52,9 @@ typedef struct Candidate {
 int scheduler_candidates(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena,
                          Candidate *out);
 
+/* double.c: the directives that make windows by doubling, where that may pay. Gives the number of windows. */
+int doubling_print(Text *out, const Graph *g);
+
 enum { SHORT_SUM = 27 /* steps of a sum up to which it is unrolled */ };
 /* strips.c: is a reduction at the points of its reader so short that it is best unrolled? */
 bool scheduler_short_sum(const Draft *d, int s);
