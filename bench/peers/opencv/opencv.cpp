@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* OpenCV as a peer, where it has an operation that corresponds to an app.
+/* OpenCV as a peer, where it has an operation that corresponds to an app or to a program of bench/opencv.
  *
  * Variants called `same` compute what the app computes, up to rounding; the others are named by the operation, and say
  * what they compute instead: neither their results nor their times are to be compared. OpenCV keeps the channels of a
@@ -11,6 +11,7 @@
 #include <opencv2/core.hpp>
 #include <opencv2/imgproc.hpp>
 
+#include <cmath>
 #include <functional>
 
 namespace
@@ -189,6 +190,68 @@ void mat_mul(PeerCall *call)
     w->run            = [=]() mutable { cv::gemm(a, b, 1, cv::noArray(), 0, out); };
 }
 
+/* Opening or closing by a square of 41x41; the top hat is what an opening takes away. */
+void morphology(PeerCall *call, int operation)
+{
+    static const PeerArray in = peer_input(call, "in", "u8", 2);
+    peer_output(call, "u8", 2, in.size[0], in.size[1], 1, 1);
+    Work         *w     = start(call, nullptr);
+    const cv::Mat image = plane(in, CV_8U), square = cv::getStructuringElement(cv::MORPH_RECT, cv::Size(41, 41));
+    cv::Mat       out = plane(call->out, CV_8U);
+    w->run            = [=]() mutable {
+        cv::morphologyEx(image, out, operation, square, cv::Point(-1, -1), 1, cv::BORDER_REPLICATE);
+    };
+}
+
+void opening41(PeerCall *call)
+{
+    morphology(call, cv::MORPH_TOPHAT);
+}
+
+void closing41(PeerCall *call)
+{
+    morphology(call, cv::MORPH_CLOSE);
+}
+
+/* Turned and scaled by 0.15 and 0.9 around the middle. OpenCV rounds places to 1/32 of a pixel. */
+void warp(PeerCall *call)
+{
+    static const PeerArray in = peer_input(call, "in", "u8", 3);
+    peer_output(call, "u8", 3, in.size[0], in.size[1], 3, 1);
+    Work         *w = start(call, nullptr);
+    const double  c = std::cos(0.15) / 0.9, s = std::sin(0.15) / 0.9, x = 0.5 * in.size[0], y = 0.5 * in.size[1];
+    const cv::Mat back  = (cv::Mat_<double>(2, 3) << c, -s, x - c * x + s * y, s, c, y - s * x - c * y);
+    const cv::Mat image = interleaved(in, CV_8U);
+    w->result.create(image.size(), CV_8UC3);
+    w->run = [=]() {
+        cv::warpAffine(image, w->result, back, image.size(), cv::INTER_LINEAR | cv::WARP_INVERSE_MAP,
+                       cv::BORDER_CONSTANT);
+    };
+    finish(call, w, CV_8U);
+}
+
+void shrink(PeerCall *call, int by)
+{
+    static const PeerArray in = peer_input(call, "in", "u8", 3);
+    peer_output(call, "u8", 3, in.size[0] / by, in.size[1] / by, 3, 1);
+    Work          *w     = start(call, nullptr);
+    const cv::Mat  image = interleaved(in, CV_8U);
+    const cv::Size size(in.size[0] / by, in.size[1] / by);
+    w->result.create(size, CV_8UC3);
+    w->run = [=]() { cv::resize(image, w->result, size, 0, 0, cv::INTER_AREA); };
+    finish(call, w, CV_8U);
+}
+
+void shrink2(PeerCall *call)
+{
+    shrink(call, 2);
+}
+
+void shrink3(PeerCall *call)
+{
+    shrink(call, 3);
+}
+
 /* Bilinear demosaicking alone, of the whole raw image, to u16. */
 void demosaic_only(PeerCall *call)
 {
@@ -213,5 +276,10 @@ extern "C" const PeerEntry peer_entries[] = {
     { "max_filter", "dilate", dilate_ellipse },
     { "hist", "equalizeHist", hist_ycrcb },
     { "mat_mul", "same", mat_mul },
+    { "opening41", "same", opening41 },
+    { "closing41", "same", closing41 },
+    { "warp", "same", warp },
+    { "shrink2", "same", shrink2 },
+    { "shrink3", "same", shrink3 },
     { nullptr, nullptr, nullptr },
 };
