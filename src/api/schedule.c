@@ -198,12 +198,12 @@ typedef struct Drafts {
 static void make_drafts(const SchedulerOptions *options, const Scheduler *asked, const Machine *m, Arena *arena,
                         Drafts *d)
 {
-    d->made = ARENA_ARRAY(arena, Candidate, (size_t)scheduler_count);
+    d->made = ARENA_ARRAY(arena, Candidate, (size_t)scheduler_most_candidates());
     if (asked->run == scheduler_auto) {
         d->count = scheduler_candidates(&d->graph, m, options, arena, d->made);
         return;
     }
-    d->made[0]    = (Candidate){ asked, asked->run(&d->graph, m, options, arena), 0 };
+    d->made[0]    = (Candidate){ .scheduler = asked, .draft = asked->run(&d->graph, m, options, arena) };
     d->made[0].ns = cost_draft(&d->made[0].draft, m);
     d->count      = 1;
 }

@@ -32,7 +32,7 @@ static void check_same(const Candidate *made, Text *before, const char *path, co
 
 static void test_draft(const char *path, const Scheduler *by, const Graph *g, const Machine *m, Arena *arena)
 {
-    const Candidate made   = { by, by->run(g, m, &(SchedulerOptions){ .budget = 0.2 }, arena), 0 };
+    const Candidate made   = { .scheduler = by, .draft = by->run(g, m, &(SchedulerOptions){ .budget = 0.2 }, arena) };
     Text            before = state_of(&made.draft, arena), shown;
     Explained       x;
     text_init(&shown, arena);

@@ -112,15 +112,32 @@ const char *explain_refused(const Explained *x, int group, Arena *arena)
                         cost_term_names[r->term], explain_time(arena, r->more), footprint);
 }
 
+const char *explain_candidate(const Candidate *c, Arena *arena)
+{
+    return c->factor > 1 ? arena_printf(arena, "%s, L2/%d", c->scheduler->name, c->factor) : c->scheduler->name;
+}
+
 const char *explain_taken(const Explained *x, Arena *arena)
 {
-    double fastest = x->all[0].ns;
+    const Candidate *taken   = &x->all[0];
+    double           fastest = taken->ns, least = taken->regret, least_near = taken->regret;
     for (int i = 1; i < x->all_count; i++)
         fastest = fmin(fastest, x->all[i].ns);
-    if (x->all[0].ns <= fastest)
-        return "taken: the fastest";
-    return arena_printf(arena, "taken: within %d %% of the fastest, and moves less than %d %% of its bytes",
-                        AS_GOOD_PERCENT, FAR_LESS_PERCENT);
+    for (int i = 1; i < x->all_count; i++) {
+        least = fmin(least, x->all[i].regret);
+        if (x->all[i].ns <= (1 + NEAR_PERCENT / 100.0) * fastest)
+            least_near = fmin(least_near, x->all[i].regret);
+    }
+    if (taken->regret > least_near)
+        return arena_printf(arena, "taken: within %d %% of the least regret, and moves less than %d %% of its bytes",
+                            AS_GOOD_PERCENT, FAR_LESS_PERCENT);
+    const char *of_all = taken->regret > least
+                             ? arena_printf(arena, " of those within %d %% of the fastest", NEAR_PERCENT)
+                             : "";
+    return taken->ns <= fastest
+               ? arena_printf(arena, "taken: the fastest, and of the least regret%s", of_all)
+               : arena_printf(arena, "taken: of the least regret%s; %.1f %% slower than the fastest as described",
+                              of_all, 100 * (taken->ns / fastest - 1));
 }
 
 /* ---- Reads ------------------------------------------------------------------------------- */

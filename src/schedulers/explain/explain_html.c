@@ -76,12 +76,20 @@ static void add_rules(Text *out, const Explained *x)
 
 static void add_candidates(Text *out, const Explained *x)
 {
-    text_add(out, "<h2>The schedulers that were asked</h2>\n<div class=\"wide\"><table>\n"
-                  "<tr><th class=\"words\">scheduler</th><th>predicted</th><th>groups</th><th></th></tr>\n");
-    for (int i = 0; i < x->all_count; i++)
-        text_printf(out, "<tr><td class=\"words\">%s</td><td>%s</td><td>%d</td><td class=\"words\">%s</td></tr>\n",
-                    x->all[i].scheduler->name, explain_time(out->arena, x->all[i].ns), x->all[i].draft.group_count,
+    text_add(out, "<h2>The schedulers that were asked</h2>\n<p>With their predicted times on plausible machines; the "
+                  "regret is the largest ratio to the best of a column.</p>\n<div class=\"wide\"><table>\n"
+                  "<tr><th class=\"words\">scheduler</th>");
+    for (int k = 0; k < PLAUSIBLE_COUNT; k++)
+        text_printf(out, "<th>%s</th>", plausible_names[k]);
+    text_add(out, "<th>regret</th><th>groups</th><th></th></tr>\n");
+    for (int i = 0; i < x->all_count; i++) {
+        const Candidate *c = &x->all[i];
+        text_printf(out, "<tr><td class=\"words\">%s</td>", explain_candidate(c, out->arena));
+        for (int k = 0; k < PLAUSIBLE_COUNT; k++)
+            text_printf(out, "<td>%s</td>", explain_time(out->arena, c->likely_ns[k]));
+        text_printf(out, "<td>%.2f</td><td>%d</td><td class=\"words\">%s</td></tr>\n", c->regret, c->draft.group_count,
                     i ? "" : explain_taken(x, out->arena));
+    }
     text_add(out, "</table></div>\n");
 }
 

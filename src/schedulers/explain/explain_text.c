@@ -110,14 +110,21 @@ static void print_rules(Text *out, const Explained *x)
     }
 }
 
+/* A row per candidate: its times on the plausible machines, and its regret. */
 static void print_candidates(Text *out, const Explained *x)
 {
-    text_add(out, "\nThe schedulers that were asked:\n");
-    for (int i = 0; i < x->all_count; i++)
-        text_printf(out, "  %-8s %8s in %d group%s%s%s\n", x->all[i].scheduler->name,
-                    explain_time(out->arena, x->all[i].ns), x->all[i].draft.group_count,
-                    x->all[i].draft.group_count == 1 ? "" : "s", i ? "" : "   <- ",
+    text_add(out, "\nThe schedulers that were asked, and their times on plausible machines:\n              ");
+    for (int k = 0; k < PLAUSIBLE_COUNT; k++)
+        text_printf(out, "  %15s", plausible_names[k]);
+    text_add(out, "  regret  groups\n");
+    for (int i = 0; i < x->all_count; i++) {
+        const Candidate *c = &x->all[i];
+        text_printf(out, "  %-12s", explain_candidate(c, out->arena));
+        for (int k = 0; k < PLAUSIBLE_COUNT; k++)
+            text_printf(out, "  %15s", explain_time(out->arena, c->likely_ns[k]));
+        text_printf(out, "  %6.2f  %6d%s%s\n", c->regret, c->draft.group_count, i ? "" : "   <- ",
                     i ? "" : explain_taken(x, out->arena));
+    }
 }
 
 void explain_text(Text *out, const Explained *x)

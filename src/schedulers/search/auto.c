@@ -1,29 +1,44 @@
 /* SPDX-License-Identifier: MIT */
-/* The scheduler `auto`: runs all others and takes the draft that the cost model (cost.h) predicts to be fastest.
+/* The scheduler `auto`: runs all others and, of the drafts that the cost model (cost.h) predicts to be nearly the
+ * fastest, takes the one of the least regret (plausible.h): never much slower than the best of them, whichever of
+ * several plausible machines this is.
  *
+ * Smaller Tiles are made to fill a cache. So the drafts for caches of half and of a quarter of the size are candidates,
+ *         too: of the quick schedulers always, of all for graphs of at most FEW_NODES. `no-smaller-caches`
+ *         leaves them out.
+ * Near    Only drafts within NEAR_PERCENT of the fastest on the machine as described are taken: the description is the
+ *         likeliest of the machines. `no-robust` counts only this machine's times.
  * Order   of the table. Each scheduler gets the whole budget, as long as half of it is left, so that it drafts what it
  *         would by itself; then it gets the rest.
- * Ties    go to the first. The model is accurate to a few percent only. So of the drafts that near to the best, the
- *         one that moves far less data between groups is taken: memory traffic is what other threads compete for.
+ * Ties    of regret go to the fastest on the machine as it is described. The model is accurate to a few percent only.
+ *         So of the drafts of nearly the least regret, the one that moves far less data between groups is taken: memory
+ *         traffic is what other threads compete for.
+ * Quick   On the other machines the costs are those of a tile in the middle: only ratios count there.
  * Fails   A scheduler that runs out of memory or steps is skipped. One whose turn comes after the budget is spent is
  *         skipped too; this alone makes the choice depend on the clock. The first, `plain`, is always run. */
 #include "schedulers/search/schedulers.h"
 
+#include <math.h>
 #include <time.h>
+
+enum { FEW_NODES = 16 /* of a graph for which every scheduler drafts for smaller caches, too */ };
 
 typedef struct Ask {
     const Graph            *g;
-    const Machine          *m;
+    const Machine          *m, *made_for; /* the machine, and that of the draft */
+    const Scheduler        *scheduler;
     const SchedulerOptions *options;
     Arena                  *arena;
     Candidate              *out;
+    int                     last;
 } Ask;
 
 static void ask(void *arg)
 {
-    const Ask *a  = arg;
-    a->out->draft = a->out->scheduler->run(a->g, a->m, a->options, a->arena);
-    a->out->ns    = cost_draft(&a->out->draft, a->m);
+    const Ask *a = arg;
+    Candidate *c = &a->out[a->last];
+    c->draft     = a->scheduler->run(a->g, a->made_for, a->options, a->arena);
+    c->ns        = cost_draft(&c->draft, a->m);
 }
 
 static double seconds(void)
@@ -42,6 +57,14 @@ static void sort_in(Candidate *at, int last)
     at[last] = moved;
 }
 
+static double quick_cost(const Draft *d, const Machine *m)
+{
+    double ns = 0;
+    for (int i = 0; i < d->group_count; i++)
+        ns += cost_group_quick(d, i, m);
+    return ns;
+}
+
 /* Bytes moved between groups, from inputs and to outputs. */
 static double moved(const Draft *d, const Machine *m)
 {
@@ -54,22 +77,77 @@ static double moved(const Draft *d, const Machine *m)
     return bytes;
 }
 
-/* Of the candidates that are as good as the first, puts the one that moves least first. */
-static void least_moved_first(Candidate *at, int count, const Machine *m)
+/* Of the first `near` candidates, and those whose regret is as good as that of `best`, the one that moves least, if
+ * that is far less. */
+static int least_moved(const Candidate *at, int near, int best, const Machine *m)
 {
-    double least = FAR_LESS_PERCENT / 100.0 * moved(&at[0].draft, m);
-    int    best  = 0;
-    for (int i = 1; i < count && at[i].ns <= (1 + AS_GOOD_PERCENT / 100.0) * at[0].ns; i++) {
-        const double bytes = moved(&at[i].draft, m);
+    const double most  = (1 + AS_GOOD_PERCENT / 100.0) * at[best].regret;
+    double       least = FAR_LESS_PERCENT / 100.0 * moved(&at[best].draft, m);
+    for (int i = 0; i < near; i++) {
+        const double bytes = at[i].regret <= most ? moved(&at[i].draft, m) : INFINITY;
         if (bytes < least) {
             least = bytes;
             best  = i;
         }
     }
+    return best;
+}
+
+/* Predicts the candidates on the plausible machines; their regrets are relative to all candidates. `machines`: on how
+ * many of the plausible ones. */
+static void find_regrets(Candidate *at, int count, const Machine *m, int machines, Arena *arena)
+{
+    double(*time)[PLAUSIBLE_COUNT] = arena_array(arena, (size_t)count, sizeof *time);
+    double *regret                 = ARENA_ARRAY(arena, double, (size_t)count);
+    for (int k = 0; k < PLAUSIBLE_COUNT; k++) {
+        const Machine likely = plausible_machine(m, k);
+        for (int i = 0; i < count; i++)
+            time[i][k] = at[i].likely_ns[k] = k ? quick_cost(&at[i].draft, &likely) : at[i].ns;
+    }
+    plausible_regrets((const double(*)[PLAUSIBLE_COUNT])time, count, machines, regret);
+    for (int i = 0; i < count; i++)
+        at[i].regret = regret[i];
+}
+
+/* Puts the candidate to take first. They are sorted by their times on the machine as described: those of nearly the
+ * least come first. */
+static void choose(Candidate *at, int count, const Machine *m)
+{
+    int near = 1, best = 0;
+    while (near < count && at[near].ns <= (1 + NEAR_PERCENT / 100.0) * at[0].ns)
+        near++;
+    for (int i = 1; i < near; i++)
+        best = at[i].regret < at[best].regret ? i : best;
+    best                  = least_moved(at, near, best, m);
     const Candidate first = at[best];
     for (; best > 0; best--)
         at[best] = at[best - 1];
     at[0] = first;
+}
+
+/* Is it the draft of an earlier candidate? Equal times on all of the machine's terms come of equal drafts. */
+static bool is_known(const Candidate *at, int last)
+{
+    for (int i = 0; i < last; i++)
+        if (at[i].ns == at[last].ns && at[i].draft.group_count == at[last].draft.group_count)
+            return true;
+    return false;
+}
+
+/* Asks a scheduler for a draft for caches smaller by a factor, which is costed for the machine itself. */
+static int ask_for(const Ask *a, int factor, int count)
+{
+    const Machine smaller = plausible_smaller(a->m, factor);
+    Ask           with    = *a;
+    with.made_for         = &smaller;
+    with.out[count]       = (Candidate){ .scheduler = a->scheduler, .factor = factor };
+    with.last             = count;
+    if (count == 0)
+        ask(&with);
+    else if (!context_attempt(a->g->pipeline->cx, ask, &with) || is_known(a->out, count))
+        return count;
+    sort_in(a->out, count);
+    return count + 1;
 }
 
 int scheduler_candidates(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena,
@@ -78,24 +156,33 @@ int scheduler_candidates(const Graph *g, const Machine *m, const SchedulerOption
     const double     end   = seconds() + options->budget;
     SchedulerOptions share = *options;
     int              count = 0;
-    for (int i = 0; scheduler_table[i].run != scheduler_auto; i++) {
-        const double left = end - seconds();
-        Ask          a    = { g, m, &share, arena, &out[count] };
-        share.budget      = left > options->budget / 2 ? options->budget : left;
-        out[count]        = (Candidate){ .scheduler = &scheduler_table[i] };
-        if (count > 0 && (left <= 0 || !context_attempt(g->pipeline->cx, ask, &a)))
-            continue;
-        if (count == 0)
-            ask(&a);
-        sort_in(out, count++);
-    }
-    least_moved_first(out, count, m);
+    for (int factor = 1; factor <= (options->no_smaller ? 1 : CANDIDATE_FACTORS); factor *= 2)
+        for (int i = 0; scheduler_table[i].run != scheduler_auto; i++) {
+            const double left = end - seconds();
+            const Ask    a    = {
+                      .g = g, .m = m, .scheduler = &scheduler_table[i], .options = &share, .arena = arena, .out = out
+            };
+            share.budget = left > options->budget / 2 ? options->budget : left;
+            if ((count > 0 && left <= 0) || (factor > 1 && !scheduler_table[i].quick && g->node_count > FEW_NODES))
+                continue;
+            count = ask_for(&a, factor, count);
+        }
+    find_regrets(out, count, m, options->no_robust ? 1 : PLAUSIBLE_COUNT, arena);
+    choose(out, count, m);
     return count;
+}
+
+int scheduler_most_candidates(void)
+{
+    int factors = 0;
+    for (int factor = 1; factor <= CANDIDATE_FACTORS; factor *= 2)
+        factors++;
+    return scheduler_count * factors;
 }
 
 Draft scheduler_auto(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena)
 {
-    Candidate *all = ARENA_ARRAY(arena, Candidate, (size_t)scheduler_count);
+    Candidate *all = ARENA_ARRAY(arena, Candidate, (size_t)scheduler_most_candidates());
     scheduler_candidates(g, m, options, arena, all);
     return all[0].draft;
 }

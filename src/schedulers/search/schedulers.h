@@ -4,6 +4,7 @@
 #ifndef KILN_SCHEDULERS_SCHEDULERS_H
 #define KILN_SCHEDULERS_SCHEDULERS_H
 
+#include "schedulers/model/plausible.h"
 #include "schedulers/rules/rules.h"
 
 /* The budget of a scheduler, and the parts that it leaves out (the ablation of Jangda and Bondhugula 2020,
@@ -13,6 +14,7 @@ typedef struct SchedulerOptions {
     int      number;                                                           /* of `varied`: which of its drafts */
     uint32_t without;                                                          /* 1 << RuleId: rules to leave out */
     bool     no_inlining, no_two_levels, no_repair, greedy_fusion, plain_cost; /* parts of dp */
+    bool     no_robust, no_smaller;                                            /* parts of auto */
 } SchedulerOptions;
 
 typedef Draft SchedulerRun(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena);
@@ -24,6 +26,7 @@ typedef struct Scheduler {
     const char   *name, *summary;
     SchedulerRun *run;
     const char   *rules[RULE_COUNT]; /* each a clause, for explanations */
+    bool          quick;             /* it takes a few ms for 50 functions */
 } Scheduler;
 
 SchedulerRun scheduler_plain, scheduler_strips, scheduler_greedy, scheduler_dp, scheduler_reuse, scheduler_auto,
@@ -34,21 +37,29 @@ extern const int       scheduler_count;
 /* NULL: there is none. A number or parts to leave out may follow the name: `varied/3`, `dp/no-inlining/no-two-levels`.
  */
 const Scheduler *scheduler_find(const char *name, SchedulerOptions *options);
-/* The names of what can be left out: of all schedulers the rules, of dp its parts. NULL: there are no more. */
+/* The names of what can be left out: of all schedulers the rules, of dp and auto their parts. NULL: there are no more.
+ */
 const char *scheduler_part(int index);
 
-/* `auto` takes a draft that is predicted within AS_GOOD_PERCENT of the fastest if it moves less than FAR_LESS_PERCENT
- * of its bytes. AS_GOOD_PERCENT comes from nl_means for an L2 of 1280 KiB: the draft that moves a quarter of the bytes
- * is predicted to take 1.062 times as long, and takes 0.94. From 7 to 10 no other app's choice changes, for L2s of 1280
- * KiB and 2 MiB, with one and two threads. */
+/* `auto` takes drafts that are predicted to be at most NEAR_PERCENT slower than the fastest. Without a limit the least
+ * regret of max_filter, one core with an L2 of 1280 KiB, is that of a draft predicted to be 35 % slower there. */
+enum { NEAR_PERCENT = 12 };
+/* Of those it takes one whose regret is within AS_GOOD_PERCENT of the least if it moves less than FAR_LESS_PERCENT of
+ * the bytes. From nl_means: for an L2 of 1280 KiB the draft that moves a quarter of the bytes is predicted to
+ * take 1.062 times as long, and takes 0.94. */
 enum { AS_GOOD_PERCENT = 8, FAR_LESS_PERCENT = 50 };
 /* auto.c: the drafts of all other schedulers: the one to take, then the others from the fastest predicted on. `out` has
- * room for one per scheduler. Gives their number, at least 1. */
+ * room for scheduler_most_candidates(). Gives their number, at least 1. */
+enum { CANDIDATE_FACTORS = 4 };
 typedef struct Candidate {
     const Scheduler *scheduler;
+    int              factor; /* it is made for caches smaller by this: 1, 2 … CANDIDATE_FACTORS */
     Draft            draft;
-    double           ns; /* predicted */
+    double           ns;                         /* predicted */
+    double           likely_ns[PLAUSIBLE_COUNT]; /* on the plausible machines; beyond the first, quick predictions */
+    double           regret;                     /* see plausible.h */
 } Candidate;
+int scheduler_most_candidates(void);
 int scheduler_candidates(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena,
                          Candidate *out);
 
