@@ -112,6 +112,17 @@ const char *explain_refused(const Explained *x, int group, Arena *arena)
                         cost_term_names[r->term], explain_time(arena, r->more), footprint);
 }
 
+const char *explain_machine(const Explained *x, Arena *arena)
+{
+    const Machine *m  = x->m;
+    const char    *l3 = m->l3 ? arena_printf(arena, ", of an L3 of %s %s", explain_bytes(arena, (double)m->l3),
+                                             explain_bytes(arena, machine_last_cache(m)))
+                              : ", no L3";
+    return arena_printf(arena, "Counted on: of an L2 of %s %s for each core%s for all; outputs of more than %s stream.",
+                        explain_bytes(arena, (double)m->l2), explain_bytes(arena, machine_kept_l2(m)), l3,
+                        explain_bytes(arena, machine_streams_from(m)));
+}
+
 const char *explain_candidate(const Candidate *c, Arena *arena)
 {
     return c->factor > 1 ? arena_printf(arena, "%s, L2/%d", c->scheduler->name, c->factor) : c->scheduler->name;
@@ -131,9 +142,8 @@ const char *explain_taken(const Explained *x, Arena *arena)
     if (taken->regret > least_near)
         return arena_printf(arena, "taken: within %d %% of the least regret, and moves less than %d %% of its bytes",
                             AS_GOOD_PERCENT, FAR_LESS_PERCENT);
-    const char *of_all = taken->regret > least
-                             ? arena_printf(arena, " of those within %d %% of the fastest", NEAR_PERCENT)
-                             : "";
+    const char *of_all =
+        taken->regret > least ? arena_printf(arena, " of those within %d %% of the fastest", NEAR_PERCENT) : "";
     return taken->ns <= fastest
                ? arena_printf(arena, "taken: the fastest, and of the least regret%s", of_all)
                : arena_printf(arena, "taken: of the least regret%s; %.1f %% slower than the fastest as described",

@@ -65,6 +65,8 @@ const char *explain_refused(const Explained *x, int group, Arena *arena);
 /* What has become of a rule, "chains in 1 place" or "chains, refused in 2: 5.31 ms instead of 5.02 ms"; NULL: it does
  * not apply anywhere. */
 const char *explain_rule(const Explained *x, RuleId rule, Arena *arena);
+/* What of the caches is counted on: a sentence. */
+const char *explain_machine(const Explained *x, Arena *arena);
 /* "greedy", "greedy, L2/2" */
 const char *explain_candidate(const Candidate *c, Arena *arena);
 /* Why `auto` took the first of its candidates. */

@@ -100,9 +100,10 @@ void explain_html(Text *out, const Explained *x, const char *schedule)
     explain_escape(out, name);
     text_printf(out, "</title>\n<style>%s</style>\n<h1>", style);
     explain_escape(out, name);
-    text_printf(out, "</h1>\n<p>By %s: %s predicted, %d group%s of %d functions, %d core%s.</p>\n", x->scheduler->name,
-                explain_time(out->arena, x->ns), x->d->group_count, x->d->group_count == 1 ? "" : "s", x->functions,
-                x->m->cores, x->m->cores == 1 ? "" : "s");
+    text_printf(out, "</h1>\n<p>By %s: %s predicted, %d group%s of %d functions, %d core%s. %s</p>\n",
+                x->scheduler->name, explain_time(out->arena, x->ns), x->d->group_count,
+                x->d->group_count == 1 ? "" : "s", x->functions, x->m->cores, x->m->cores == 1 ? "" : "s",
+                explain_machine(x, out->arena));
     text_add(out, "<p>A box is a group with its loops, the darker the more of the time it takes; a line goes to each "
                   "that reads it.</p>\n");
     explain_draw(out, x);

@@ -129,9 +129,9 @@ static void print_candidates(Text *out, const Explained *x)
 
 void explain_text(Text *out, const Explained *x)
 {
-    text_printf(out, "By %s: %s predicted, %d group%s of %d functions, %d core%s.\n\n", x->scheduler->name,
+    text_printf(out, "By %s: %s predicted, %d group%s of %d functions, %d core%s.\n%s\n\n", x->scheduler->name,
                 explain_time(out->arena, x->ns), x->d->group_count, x->d->group_count == 1 ? "" : "s", x->functions,
-                x->m->cores, x->m->cores == 1 ? "" : "s");
+                x->m->cores, x->m->cores == 1 ? "" : "s", explain_machine(x, out->arena));
     for (int i = 0; i < x->d->group_count; i++) {
         print_reads(out, x, x->order[i]);
         print_box(out, x, x->order[i]);

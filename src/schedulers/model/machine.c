@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The machine: what the system says of it, and its text form.
- *
- * Caches come from Linux' sysfs, whose folders index0, index1 … of a CPU are its caches; from sysconf where there is
- * none; else they are the usual ones. One table of fields drives parsing, printing and the errors. */
+/* The machine: how much of its caches is counted, and its text form. One table of fields drives parsing, printing and
+ * the errors. */
 #include "schedulers/model/machine.h"
 
 #include <inttypes.h>
@@ -10,11 +8,6 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
-
-#include "runtime/cpus.h"
-
-enum { L3_CORE = 4 << 20 }; /* bytes: see "How much of a cache is counted" */
 
 Machine machine_usual(void)
 {
@@ -27,7 +20,7 @@ Machine machine_usual(void)
         .l3          = 16 << 20,
         .l2_shared   = 1,
         .l3_shared   = 8,
-        .l3_core     = L3_CORE,
+        .l3_core     = MACHINE_GUEST_L3,
         .op          = 0.15,
         .load        = 0.4,
         .l1_rate     = 60,
@@ -48,11 +41,10 @@ Machine machine_usual(void)
  * 0.67, one of 1.01 costs a third more. Of an L3 of 48 MiB 15 MiB were seen to survive. */
 static const double l2_part = 0.75, l3_part = 0.5;
 
-/* L3_CORE: servers have 1.5 to 5 MiB of L3 per physical core. A virtual machine is told the size of the whole L3, which
- * other guests fill too. On two cores that are told 260 MiB, reading 4 MiB already runs at 28 bytes/ns, against 110
- * from L2 and 14 from memory. One thread there, ms of schedules made for half of that L3, for 4 MiB a core, and by
- * hand: max_filter 215, 78, 77; unsharp 9.7, 6.1, 6.0; blur 5.9, 4.1, 4.0. From 3 to 8 MiB a core these schedules are
- * the same. */
+/* MACHINE_GUEST_L3: servers have 1.5 to 5 MiB of L3 per physical core. On two cores that are told 260 MiB, reading 4
+ * MiB already runs at 28 bytes/ns, against 110 from L2 and 14 from memory. One thread there, ms of schedules made for
+ * half of that L3, for 4 MiB a core, and by hand: max_filter 215, 78, 77; unsharp 9.7, 6.1, 6.0; blur 5.9, 4.1, 4.0.
+ * From 3 to 8 MiB a core these schedules are the same. */
 double machine_claimed_cache(const Machine *m)
 {
     return fmax((double)m->l2, fmin((double)m->l3, (double)m->l3_core * m->cores));
@@ -75,122 +67,6 @@ double machine_last_cache(const Machine *m)
 double machine_streams_from(const Machine *m)
 {
     return m->stream ? (double)m->stream : (double)m->l2 * fmax(1, (double)m->cores / m->l2_shared);
-}
-
-/* ---- What the system says ---------------------------------------------------------------- */
-
-/* The first line of a file of one cache of CPU 0, without the newline. */
-static bool read_line(int index, const char *file, char *line, int size)
-{
-    char path[96];
-    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", index, file);
-    FILE      *f    = fopen(path, "r");
-    const bool read = f && fgets(line, size, f);
-    if (f)
-        fclose(f);
-    if (read)
-        line[strcspn(line, "\n")] = 0;
-    return read;
-}
-
-/* How many CPUs a list like 0-3,8,10-11 names; 0 if it is malformed. */
-static int count_cpus(const char *list)
-{
-    int count = 0;
-    for (char *end; *list; list = *end == ',' ? end + 1 : end) {
-        const long from = strtol(list, &end, 10);
-        if (end == list)
-            return 0;
-        long to = from;
-        if (*end == '-')
-            to = strtol(end + 1, &end, 10);
-        if (to < from || to - from > 1 << 20 || (*end && *end != ','))
-            return 0;
-        count += (int)(to - from + 1);
-    }
-    return count;
-}
-
-static void read_cache(Machine *m, int index)
-{
-    char      level[16], type[32], size[32], line[16], shared[4096] = "";
-    const int most = m->cores;
-    if (!read_line(index, "level", level, sizeof level) || !read_line(index, "type", type, sizeof type) ||
-        !read_line(index, "size", size, sizeof size))
-        return;
-    char         *unit;
-    const int64_t number = strtoll(size, &unit, 10), bytes = *unit == 'K'   ? number << 10
-                                                             : *unit == 'M' ? number << 20
-                                                                            : number;
-    if (!strcmp(type, "Instruction") || bytes < 1 || bytes > (int64_t)1 << 40)
-        return;
-    read_line(index, "shared_cpu_list", shared, sizeof shared);
-    int sharing = count_cpus(shared);
-    sharing     = sharing < 1 ? 1 : sharing > most ? most : sharing;
-    switch (atoi(level)) {
-    case 1: m->l1 = bytes; break;
-    case 2: m->l2 = bytes, m->l2_shared = sharing; break;
-    case 3: m->l3 = bytes, m->l3_shared = sharing; break;
-    default: break;
-    }
-    if (read_line(index, "coherency_line_size", line, sizeof line) && atoi(line) > 0)
-        m->line = atoi(line);
-}
-
-static bool caches_by_files(Machine *m)
-{
-    enum { MOST = 16 };
-    char line[16];
-    m->l3 = 0;
-    for (int i = 0; i < MOST; i++)
-        read_cache(m, i);
-    return read_line(0, "size", line, sizeof line);
-}
-
-#ifdef _SC_LEVEL1_DCACHE_SIZE
-static int64_t configured(int name, int64_t otherwise)
-{
-    const long value = sysconf(name);
-    return value > 0 ? value : otherwise;
-}
-
-static void caches_by_sysconf(Machine *m)
-{
-    m->l1   = configured(_SC_LEVEL1_DCACHE_SIZE, m->l1);
-    m->l2   = configured(_SC_LEVEL2_CACHE_SIZE, m->l2);
-    m->l3   = configured(_SC_LEVEL3_CACHE_SIZE, m->l3);
-    m->line = configured(_SC_LEVEL1_DCACHE_LINESIZE, m->line);
-}
-#else
-static void caches_by_sysconf(Machine *m)
-{
-    (void)m;
-}
-#endif
-
-static int host_vector_bits(void)
-{
-#if defined __x86_64__ || defined __i386__
-    __builtin_cpu_init();
-    return __builtin_cpu_supports("avx512bw") ? 512 : __builtin_cpu_supports("avx2") ? 256 : 128;
-#else
-    return 128;
-#endif
-}
-
-Machine machine_detect(void)
-{
-    Machine       m     = machine_usual();
-    const Machine usual = m;
-    m.cores             = kn_rt_cpu_count();
-    m.vector_bits       = host_vector_bits();
-    m.l3_shared         = m.cores;
-    if (!caches_by_files(&m)) {
-        m.l3 = usual.l3;
-        caches_by_sysconf(&m);
-    }
-    m.memory_all = m.memory_rate * (m.cores < 4 ? m.cores : 4);
-    return m;
 }
 
 /* ---- The text form ----------------------------------------------------------------------- */

@@ -12,13 +12,16 @@
 #include "base/context.h"
 #include "base/text.h"
 
+/* Bytes of L3 that a CPU of a virtual machine counts on at most: see machine_claimed_cache. */
+enum { MACHINE_GUEST_L3 = 4 << 20 };
+
 typedef struct Machine {
     int     cores; /* threads that run at a time */
     int     vector_bits;
     int64_t line;                 /* bytes of a cache line */
     int64_t l1, l2, l3;           /* bytes; l3 0: there is none */
     int     l2_shared, l3_shared; /* by how many of the cores */
-    int64_t l3_core;              /* bytes of the l3 per core that count; a virtual machine shares the l3 of its host */
+    int64_t l3_core;              /* bytes of the l3 that a core counts on; other programs and guests use the rest */
     int64_t
         stream; /* bytes of an output from which on it is written by streaming stores; 0: the size of all l2 together */
     double op;  /* ns of one vector operation, throughput bound, one core */
@@ -35,8 +38,10 @@ typedef struct Machine {
 
 /* A usual machine of our time: nothing is measured, and the same everywhere. */
 Machine machine_usual(void);
-/* What the system says of this one; the speeds are the usual ones. */
+/* What the system says of this one; the speeds are the usual ones. The second reads the files of Linux below another
+ * folder than the root, "". */
 Machine machine_detect(void);
+Machine machine_detect_in(const char *root);
 /* Bytes of the last-level cache that all cores together can claim; at least an l2. */
 double machine_claimed_cache(const Machine *m);
 /* Of that, the bytes that survive until they are reused; the same of a core's l2. */
