@@ -54,6 +54,7 @@ typedef struct Scop {
     /* source instance -> sink instance */
     isl_union_map *flow;     /* a read after the write of its value */
     isl_union_map *reuse;    /* a write after all reads and writes of its element that come before it */
+    isl_union_map *either;   /* both */
     isl_union_map *live_in;  /* reads of what no instance has written: instance -> element */
     isl_union_map *live_out; /* last writes: instance -> element; of local and temporary symbols there are none */
     /* Variables that each iteration of some loops has for itself, since no value of them leaves it: the generated code

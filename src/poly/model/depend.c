@@ -171,6 +171,8 @@ bool scop_depend(Scop *s)
         }
     s->flow     = isl_union_map_coalesce(s->flow);
     s->reuse    = isl_union_map_coalesce(s->reuse);
+    s->either   = isl_union_map_union(isl_union_map_copy(s->flow), isl_union_map_copy(s->reuse));
+    s->either   = isl_union_map_coalesce(s->either);
     s->live_out = isl_union_map_empty(isl_set_get_space(s->context));
     for (size_t i = 0; i < s->statements.count; i++) {
         const Access *write = write_of(&s->statements.at[i]);
@@ -180,7 +182,7 @@ bool scop_depend(Scop *s)
     s->live_out = isl_union_map_subtract_domain(s->live_out, overwritten);
     isl_union_map_free(o.reads);
     isl_union_map_free(o.writes);
-    return s->flow && s->reuse && s->live_in && s->live_out;
+    return s->flow && s->reuse && s->either && s->live_in && s->live_out;
 }
 
 Statement *scop_statement(const Scop *s, const char *name)
@@ -207,6 +209,7 @@ void scop_free(Scop *s)
     isl_schedule_free(s->schedule);
     isl_union_map_free(s->flow);
     isl_union_map_free(s->reuse);
+    isl_union_map_free(s->either);
     isl_union_map_free(s->live_in);
     isl_union_map_free(s->live_out);
     isl_union_map_free(s->private_flow);

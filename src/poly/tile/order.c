@@ -10,7 +10,7 @@
 
 isl_union_map *order_dependences(const Scop *s)
 {
-    return isl_union_map_coalesce(isl_union_map_union(isl_union_map_copy(s->flow), isl_union_map_copy(s->reuse)));
+    return isl_union_map_copy(s->either);
 }
 
 isl_union_map *order_remaining(isl_schedule_node *node, isl_union_map *dependences)
@@ -115,6 +115,28 @@ isl_schedule_node *order_mark(isl_schedule_node *node, isl_union_map *dependence
     node                = mark_left(node, left, threads);
     isl_union_map_free(left);
     return node;
+}
+
+static bool over_time(isl_schedule_node *node, isl_union_map *left)
+{
+    bool found = isl_schedule_node_get_type(node) == isl_schedule_node_band && !order_innermost(node) &&
+                 !order_carries_none(node, left);
+    for (int i = 0; !found && i < isl_schedule_node_n_children(node); i++) {
+        isl_schedule_node *child = isl_schedule_node_get_child(node, i);
+        isl_union_map     *below = order_left_below(node, i, left);
+        found                    = over_time(child, below);
+        isl_union_map_free(below);
+        isl_schedule_node_free(child);
+    }
+    return found;
+}
+
+bool order_over_time(const Scop *s)
+{
+    isl_schedule_node *root  = isl_schedule_get_root(s->schedule);
+    const bool         found = over_time(root, s->either);
+    isl_schedule_node_free(root);
+    return found;
 }
 
 void order_identity_of(Tiled *t, const Statement *st)

@@ -23,6 +23,9 @@ bool order_is_loop_mark(const char *mark);
 /* Is there a band below? */
 bool order_innermost(isl_schedule_node *band);
 
+/* Has the region a loop that carries a dependence, with loops inside? */
+bool order_over_time(const Scop *s);
+
 /* Marks the loops at the node and below: the outermost parallel ones, unless `threads` says that there are threads
  * already, and innermost ones that can be vectors. Takes the node and gives it at the same place. */
 isl_schedule_node *order_mark(isl_schedule_node *node, isl_union_map *dependences, bool threads);

@@ -51,15 +51,22 @@ isl_schedule *overlap_then(isl_schedule *first, isl_schedule *second)
 /* The stages as the text has them, in terms of X. */
 static isl_schedule *stages_of(const Made *m)
 {
-    isl_union_map *executes = NULL;
+    isl_space              *params   = isl_set_get_space(m->t->scop->context);
+    isl_union_set          *given    = isl_union_set_empty(isl_space_copy(params));
+    isl_union_set          *run      = isl_union_set_empty(isl_space_copy(params));
+    isl_union_pw_multi_aff *executes = isl_union_pw_multi_aff_empty(params);
     for (size_t i = 0; i < m->run.count; i++) {
-        isl_union_map *one = isl_union_map_from_map(isl_map_copy(m->run.at[i].executes));
-        executes           = executes ? isl_union_map_union(executes, one) : one;
+        isl_set       *x    = isl_map_domain(isl_map_copy(m->run.at[i].executes));
+        isl_space     *from = isl_set_get_space(x);
+        isl_multi_aff *to   = isl_multi_aff_project_out_map(from, isl_dim_set, 0, (unsigned)m->tile_dims);
+        to                  = isl_multi_aff_set_tuple_name(to, isl_dim_out, m->run.at[i].source->name);
+        executes            = isl_union_pw_multi_aff_add_pw_multi_aff(executes, isl_pw_multi_aff_from_multi_aff(to));
+        run                 = isl_union_set_add_set(run, x);
+        given = isl_union_set_add_set(given, isl_set_universe(isl_set_get_space(m->run.at[i].source->domain)));
     }
-    /* only which statements: their instances in some tile are those whose preimage is taken below */
-    isl_union_set *domain = isl_union_set_universe(isl_union_map_range(isl_union_map_copy(executes)));
-    isl_schedule  *text   = isl_schedule_intersect_domain(isl_schedule_copy(m->t->scop->schedule), domain);
-    return isl_schedule_pullback_union_pw_multi_aff(text, isl_union_pw_multi_aff_from_union_map(executes));
+    /* loops without bounds: those of the instances say enough, and isl would ask for both at each step */
+    isl_schedule *text = isl_schedule_intersect_domain(isl_schedule_copy(m->t->scop->schedule), given);
+    return isl_schedule_intersect_domain(isl_schedule_pullback_union_pw_multi_aff(text, executes), run);
 }
 
 /* One loop for each coordinate k >= `from` of the instances of a schedule. */
@@ -71,8 +78,8 @@ static isl_union_pw_aff *coordinate(isl_union_set *domain, int k)
         isl_set *set = isl_set_list_get_set(sets, i);
         isl_aff *aff =
             isl_aff_var_on_domain(isl_local_space_from_space(isl_set_get_space(set)), isl_dim_set, (unsigned)k);
-        isl_union_pw_aff *one =
-            isl_union_pw_aff_from_pw_aff(isl_pw_aff_intersect_domain(isl_pw_aff_from_aff(aff), set));
+        isl_union_pw_aff *one = isl_union_pw_aff_from_pw_aff(isl_pw_aff_from_aff(aff));
+        isl_set_free(set);
         all = all ? isl_union_pw_aff_union_add(all, one) : one;
     }
     isl_set_list_free(sets);

@@ -39,6 +39,8 @@ static bool shape_none(Tiled *t)
 /* false: no loop was tiled. */
 static bool shape_skewed(Tiled *t)
 {
+    if (!order_over_time(t->scop))
+        return false;
     int                tiled       = 0;
     isl_union_map     *dependences = order_dependences(t->scop);
     isl_schedule_node *root        = isl_schedule_get_root(t->scop->schedule);
@@ -53,7 +55,7 @@ static bool shape_skewed(Tiled *t)
 /* Loops over time, or else stages. */
 static bool shape_either(Tiled *t)
 {
-    if (shape_trapezoid(t))
+    if (order_over_time(t->scop) && shape_trapezoid(t))
         return true;
     if (t->reason)
         return false;
