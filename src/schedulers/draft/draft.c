@@ -315,5 +315,5 @@ bool draft_same_node(const Draft *a, const Draft *b, int s)
 {
     const Choice *ca = &a->choices[s], *cb = &b->choices[s];
     return !memcmp(ca, cb, sizeof *ca) && !memcmp(&a->patterns[s], &b->patterns[s], sizeof *a->patterns) &&
-           !memcmp(&a->groups[ca->group], &b->groups[cb->group], sizeof *a->groups);
+           (ca->group < 0 || !memcmp(&a->groups[ca->group], &b->groups[cb->group], sizeof *a->groups));
 }

@@ -86,29 +86,35 @@ typedef struct Trial {
     bool          *seen[2];  /* per node: it was touched as a producer, as a reader */
 } Trial;
 
-/* A node that reads or is read by one that has changed: its group is predicted again, and those behind it that have it
- * inlined. */
-static void touch(Trial *t, int s, bool readers)
+/* The group of a node is predicted again. An input has none. */
+static void touch(Trial *t, int s)
 {
-    const Choice    *c    = &t->now.legal.choices[s];
+    const int group = t->now.legal.choices[s].group;
+    if (group >= 0)
+        t->again[group] = true;
+}
+
+/* A node that reads or is read by one that has changed, and those behind it that have it inlined. */
+static void touch_beyond(Trial *t, int s, bool readers)
+{
     const GraphNode *node = &t->d->graph->nodes[s];
     const int        n    = readers ? node->out_count : node->in_count;
     if (t->seen[readers][s])
         return;
     t->seen[readers][s] = true;
-    t->again[c->group]  = true;
-    for (int i = 0; c->where == WHERE_INLINE && i < n; i++)
-        touch(t, readers ? node->out[i]->consumer : node->in[i]->producer, readers);
+    touch(t, s);
+    for (int i = 0; t->now.legal.choices[s].where == WHERE_INLINE && i < n; i++)
+        touch_beyond(t, readers ? node->out[i]->consumer : node->in[i]->producer, readers);
 }
 
 static void touch_around(Trial *t, int s)
 {
-    const GraphNode *node                   = &t->d->graph->nodes[s];
-    t->again[t->now.legal.choices[s].group] = true;
+    const GraphNode *node = &t->d->graph->nodes[s];
+    touch(t, s);
     for (int i = 0; i < node->in_count; i++)
-        touch(t, node->in[i]->producer, false);
+        touch_beyond(t, node->in[i]->producer, false);
     for (int i = 0; i < node->out_count; i++)
-        touch(t, node->out[i]->consumer, true);
+        touch_beyond(t, node->out[i]->consumer, true);
 }
 
 /* Finds the groups whose time may have changed: those of nodes that are other ones now, and their neighbours. */
