@@ -41,7 +41,7 @@ typedef struct Edge {
     AccessRange access[KN_MAX_RANK]; /* per dimension of the producer: the hull of all accesses */
     int         accesses;            /* distinct accesses in the text */
     bool        pointwise;           /* one access, at the reader's own point, dimension by dimension */
-    uint32_t    gathers;             /* bit d: data decide the index along dimension d of the producer */
+    uint32_t    gathers;             /* bit d: data, or floats, decide the index along dimension d of the producer */
 } Edge;
 
 /* The work of a definition at one of its points; of an update, at one step of a point. */
@@ -51,9 +51,11 @@ typedef struct Work {
     int64_t *extents; /* of its variables */
     double ops; /* vector operations per point, weighted by throughput: a division, a square root, exp … count several
                    (table in graph_work.c) */
-    double loads;   /* distinct elements read per point */
-    bool   gathers; /* it reads at data-dependent places */
-    bool   adds;    /* an update that reads the value that it replaces */
+    double
+        plane_invariant; /* of `ops`, those that are the same for all values of the last of three arguments or more */
+    double loads;        /* distinct elements read per point */
+    bool   gathers;      /* it reads at data-dependent places */
+    bool   adds;         /* an update that reads the value that it replaces */
 } Work;
 
 typedef struct GraphNode {

@@ -40,11 +40,12 @@ static inline bool call_is_own_place(const Func *f, const Update *u, const Expr 
 typedef struct Formulas {
     uint8_t  *properties;  /* by expression id; see properties() */
     uint32_t *seen, stamp; /* by expression id: the stamp of the last walk that met it */
+    uint32_t *planes;      /* the same for is_of_planes() */
     uint32_t *moves;       /* by expression id; see moves(). 2*stamp and 2*stamp + 1 are no and yes */
 } Formulas;
 
 void formulas_init(Formulas *f, kn_pipeline *p, Arena *arena);
-/* Does its value depend on the point through the values of a function? */
+/* Does its value depend on the point through the values of a function, or through floats? */
 bool formulas_read(Formulas *f, const Expr *e);
 /* Sets narrow, wide and reads_size. */
 void formulas_widths(Formulas *f, GraphNode *s);

@@ -3,8 +3,8 @@
  *
  * Each node of an expression counts once, however often it is used: the compiler computes it once. Invariants count
  * nothing, even if they differ from step to step of a sum (weights computed from the step's number). Neither do
- * indices, unless they depend on data. The unit is an operation on a vector of the node's widest type: a u8 operation
- * in a u32 node is a quarter. */
+ * indices, unless they depend on data or are computed in floats, as a warp's are. The unit is an operation on a vector
+ * of the node's widest type: a u8 operation in a u32 node is a quarter. */
 #include "schedulers/graph/graph_internal.h"
 
 #include <math.h>
@@ -32,18 +32,20 @@ void formulas_init(Formulas *f, kn_pipeline *p, Arena *arena)
 {
     *f = (Formulas){ .properties = ARENA_ARRAY(arena, uint8_t, p->exprs.count),
                      .seen       = ARENA_ARRAY(arena, uint32_t, p->exprs.count),
-                     .moves      = ARENA_ARRAY(arena, uint32_t, p->exprs.count) };
+                     .moves      = ARENA_ARRAY(arena, uint32_t, p->exprs.count),
+                     .planes     = ARENA_ARRAY(arena, uint32_t, p->exprs.count) };
 }
 
-enum { KNOWN = 1, VARIES = 2, CALLS = 4, SIZED = 8 };
+enum { KNOWN = 1, VARIES = 2, CALLS = 4, SIZED = 8, FLOATS = 16 };
 
-/* Does it depend on the point, call a function, use a size? */
+/* Does it depend on the point, call a function, use a size, compute in floats? */
 static int properties(Formulas *f, const Expr *e)
 {
     uint8_t *answer = &f->properties[e->id];
     if (!*answer) {
         int all = KNOWN | (e->op == EX_VAR ? VARIES : 0) | (e->op == EX_CALL ? CALLS : 0) |
-                  (e->op == EX_DIM_MIN || e->op == EX_DIM_EXTENT ? SIZED : 0);
+                  (e->op == EX_DIM_MIN || e->op == EX_DIM_EXTENT ? SIZED : 0) |
+                  (type_is_float((kn_type)e->type) ? FLOATS : 0);
         for (uint32_t i = 0; i < e->count; i++)
             all |= properties(f, e->args[i]);
         *answer = (uint8_t)all;
@@ -53,7 +55,7 @@ static int properties(Formulas *f, const Expr *e)
 
 bool formulas_read(Formulas *f, const Expr *e)
 {
-    return (properties(f, e) & (CALLS | VARIES)) == (CALLS | VARIES);
+    return (properties(f, e) & VARIES) && (properties(f, e) & (CALLS | FLOATS));
 }
 
 static bool first_visit(Formulas *f, const Expr *e)
@@ -155,15 +157,28 @@ static bool moves(const Walk *w, const Expr *e)
     return *answer & 1;
 }
 
+/* Is it over the planes: the last of three arguments or more? */
+static bool is_of_planes(const Walk *w, const Expr *e)
+{
+    uint32_t *answer = &w->formulas->planes[e->id];
+    if (*answer / 2 != w->formulas->stamp) {
+        bool yes = e->op == EX_VAR && e->u.name == w->func->args[w->func->rank - 1];
+        for (uint32_t i = 0; i < e->count && !yes; i++)
+            yes = is_of_planes(w, e->args[i]);
+        *answer = 2 * w->formulas->stamp + yes;
+    }
+    return *answer & 1;
+}
+
 static void walk(Walk *w, const Expr *e);
 
-/* Indices are addresses; an index that is read from memory makes a gather. */
+/* Indices are addresses; one that is read from memory or computed in floats makes a gather. */
 static void walk_call(Walk *w, const Expr *e)
 {
     for (uint32_t i = 0; i < e->count; i++) {
-        if (!(properties(w->formulas, e->args[i]) & CALLS))
+        if (!(properties(w->formulas, e->args[i]) & (CALLS | FLOATS)))
             continue;
-        if (w->work)
+        if (w->work && formulas_read(w->formulas, e->args[i]))
             w->work->gathers = true;
         walk(w, e->args[i]);
     }
@@ -196,8 +211,11 @@ static void walk(Walk *w, const Expr *e)
         walk_call(w, e);
         return;
     }
-    if (w->work && moves(w, e))
-        w->work->ops += weight_of(w->formulas, e) * width_of(e) / w->wide;
+    if (w->work && moves(w, e)) {
+        const double ops = weight_of(w->formulas, e) * width_of(e) / w->wide;
+        w->work->ops += ops;
+        w->work->plane_invariant += w->func->rank > 2 && !is_of_planes(w, e) ? ops : 0;
+    }
     for (uint32_t i = 0; i < e->count; i++)
         walk(w, e->args[i]);
 }

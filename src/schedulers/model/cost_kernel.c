@@ -206,6 +206,21 @@ static Stride stride_of(const Stride *reader, const AccessRange *r)
     return p;
 }
 
+/* Loads that a lane of a gather takes. Unrolled copies along the planes have one address for all: it is
+ * loop-invariant for all but the first. */
+static double loads_of_lane(const Tiles *t, const Edge *e, const Shape *sh)
+{
+    const GraphNode *s     = &t->graph->nodes[e->consumer];
+    const int        plane = s->rank - 1;
+    bool             apart = false;
+    for (int d = 0; d < t->graph->nodes[e->producer].rank; d++)
+        apart |= e->access[d].var == plane && !(e->gathers >> d & 1);
+    if (plane < 2 || e->update >= 0 || !apart || s->defs[0].plane_invariant <= 0)
+        return gather_per_lane;
+    const double copies = (double)sh->copies[plane];
+    return (gather_per_lane + (copies - 1) * invariant_gather_per_lane) / copies;
+}
+
 /* The cost of a load in dense loads. `reader`: the stride of the node that reads, 1 unless it is inlined. `by_data`:
  * the reader's own place depends on data. */
 static double load_weight(const Tiles *t, int k, const Edge *e, const Shape *sh, double lanes, const Stride *reader,
@@ -222,6 +237,8 @@ static double load_weight(const Tiles *t, int k, const Edge *e, const Shape *sh,
     if (lanes > 1 && by_data && !e->gathers && !across)
         return invariant_gather_per_lane * lanes; /* a gather whose address is loop-invariant */
     const bool clamped = !sh->whole && p->rank && is_clamped(&e->access[dense], dim);
+    if (lanes > 1 && e->gathers && e->consumer == t->nodes[k])
+        return loads_of_lane(t, e, sh) * lanes;
     if (lanes > 1 && (across || e->gathers || clamped))
         return gather_per_lane * lanes;
     if (!p->rank || e->access[dense].var != dim || dim < 0 || lanes <= 1)
@@ -399,6 +416,8 @@ static KernelCost per_point(const Tiles *t, int k, const Shape *sh)
         c.bounded |= s->reads_size;
         for (int i = 0; i < s->def_count; i++)
             c.ops += w.times[j] * steps_of(t, j, i) * s->defs[i].ops;
+        if (j == k && s->rank > 2 && sh->copies[s->rank - 1] > 1)
+            c.ops -= s->begun * s->defs[0].plane_invariant * (1 - 1 / (double)sh->copies[s->rank - 1]);
         read_of(&w, j);
     }
     c.loads += w.copied;
