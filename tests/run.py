@@ -180,9 +180,11 @@ def fuzz_tests():
                 "fuzz: corpus of parse": f"replay-parse {fuzz}/parse/*",
                 "fuzz: corpus of region": f"replay-region {fuzz}/region/*",
                 "fuzz: fresh C loops, tiled": "fuzz-tile 0 200 8",
+                "fuzz: fresh C loops, tiled by Kiln's own code": "fuzz-tile 0 20 2 llvm",
                 "fuzz: corpus of interpret": f"replay-interpret {fuzz}/interpret/*"}
     for name, command in commands.items():
-        for build in BUILDS if "fuzz-c" not in command else BUILDS[:1]:     # a C compiler makes no sanitized code of it
+        compiled = "fuzz-c" in command or command.endswith("llvm")      # a C compiler makes no sanitized code of it
+        for build in BUILDS[:1] if compiled else BUILDS:
             if not built_without_isl(build, command):
                 yield name, build, lambda build, c=command: run_program(f"{ROOT}/{build}/tests/{c}", build)
     yield "fuzz: schedules that failed on PoCL", "build", run_on_opencl

@@ -32,7 +32,12 @@ enum { MOST_SECONDS = 60 };
 #else
 enum { MOST_SECONDS = 10 };
 #endif
-enum { QUOTA = 200000, FULL_EACH = 16, THREADS_EACH = 5 };
+enum {
+    QUOTA        = 200000,
+    LLVM_QUOTA   = 2000000 /* the backend's operations count too */,
+    FULL_EACH    = 16,
+    THREADS_EACH = 5
+};
 enum { BATCH = 40, MOST_REASONS = 200, MOST_LINE = 200, MOST_TEXT = 1 << 20 };
 
 typedef struct Reason {
@@ -163,7 +168,7 @@ static int tile_alone(const Fuzz *f, const char *text, uint64_t seed, const char
 {
     char                sizes[64];
     const char         *explained;
-    const kn_config     few   = { .quota = QUOTA };
+    const kn_config     few   = { .quota = f->target ? LLVM_QUOTA : QUOTA };
     kn_context         *cx    = kn_context_new(seed % FULL_EACH ? &few : NULL);
     FILE               *out   = fopen(path, "w");
     const struct rlimit limit = { MOST_SECONDS, MOST_SECONDS + 1 };

@@ -74,9 +74,12 @@ static isl_union_map *flow_by(const Scop *s, const CSymbol *v, bool *whole)
             else if (a->array == v)
                 reads = isl_union_map_add_map(reads, isl_map_copy(a->relation));
         }
+    isl_union_set *of    = isl_union_set_union(isl_union_map_domain(isl_union_map_copy(reads)),
+                                               isl_union_map_domain(isl_union_map_copy(writes)));
+    isl_schedule  *order = isl_schedule_intersect_domain(isl_schedule_copy(s->schedule), isl_union_set_universe(of));
     isl_union_access_info *info = isl_union_access_info_from_sink(reads);
     info                        = isl_union_access_info_set_must_source(info, writes);
-    info                        = isl_union_access_info_set_schedule(info, isl_schedule_copy(s->schedule));
+    info                        = isl_union_access_info_set_schedule(info, order);
     isl_union_flow *flow        = isl_union_access_info_compute_flow(info);
     isl_union_map  *none        = isl_union_flow_get_may_no_source(flow);
     isl_union_map  *by          = isl_union_flow_get_may_dependence(flow);
@@ -86,12 +89,12 @@ static isl_union_map *flow_by(const Scop *s, const CSymbol *v, bool *whole)
     return by;
 }
 
-/* Does the flow stay inside one iteration of the k outermost loops? */
-static bool stays(const Scop *s, isl_union_map *flow, int k)
+/* Does the flow by the variable stay inside one iteration of the k outermost loops? */
+static bool stays(const Scop *s, const CSymbol *v, isl_union_map *flow, int k)
 {
     isl_union_map *at = isl_union_map_empty(isl_set_get_space(s->context));
     for (size_t i = 0; i < s->statements.count; i++)
-        if (s->statements.at[i].depth >= k)
+        if (uses(&s->statements.at[i], v))
             at = isl_union_map_add_map(at, iteration(&s->statements.at[i], k));
     isl_union_map *back = isl_union_map_reverse(isl_union_map_copy(at));
     isl_union_map *same = isl_union_map_apply_range(at, back);
@@ -125,7 +128,7 @@ void scop_privatize(Scop *s)
             continue;
         bool           whole;
         isl_union_map *flow = flow_by(s, v, &whole);
-        if (whole && stays(s, flow, k)) {
+        if (whole && stays(s, v, flow, k)) {
             expand(s, v, k);
             vec_push(s->arena, &s->privates, v);
             s->private_flow = isl_union_map_union(s->private_flow, flow);
