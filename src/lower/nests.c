@@ -219,6 +219,15 @@ static bool add_moving(Maker *m, Nest *n, const Update *u, const UpdateRegion *r
     return add_moving_dims(m, n, u, r, from, to);
 }
 
+/* Does the step of an update depend on the point, and the order of both matter? That is refused. */
+static bool is_refused(Maker *m, const Func *f, int k)
+{
+    const bool depends = def_facts(m->pool, f, k).bounding & FREE_VARIABLES;
+    if (depends)
+        refuse(m, f->updates[k].loc, f->name, "has bounds of steps that depend on its points, and reads others");
+    return depends;
+}
+
 /* The loops of an update; false: there are no points, or it is refused. */
 static bool add_update_loops(Maker *m, Nest *n, const Update *u, const UpdateRegion *r)
 {
@@ -231,8 +240,8 @@ static bool add_update_loops(Maker *m, Nest *n, const Update *u, const UpdateReg
             return false;
     if (is_empty(r->free, n->func, u))
         return false;
-    if (!inner && facts.bounding & FREE_VARIABLES)
-        return refuse(m, u->loc, n->func->name, "has bounds of steps that depend on its points, and reads others");
+    if (!inner && is_refused(m, n->func, n->update))
+        return false;
     if (!inner)
         add_steps(m, n, u, r);
     add_dims(m, n, r->free);
@@ -333,6 +342,8 @@ static void make_moving(Maker *m, const Func *f, int k, const FuncRegion *region
     const Update       *u    = &f->updates[k];
     const UpdateRegion *r    = &region->updates[k];
     int64_t             from = 0, to = r->steps - 1;
+    if (is_refused(m, f, k))
+        return;
     while (from <= to && is_empty(&r->free[from], f, u))
         from++;
     while (to >= from && is_empty(&r->free[to], f, u))

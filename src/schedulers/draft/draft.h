@@ -41,7 +41,7 @@ typedef struct GroupLoop {
                    are whole dimensions and the last loops */
 } GroupLoop;
 
-enum { STEP_DIM = KN_MAX_RANK, CHAIN_ROWS = 8 /* rows that each node of a chain stores; see micro_chains.c */ };
+enum { STEP_DIM = KN_MAX_RANK };
 
 /* The loops of a member's main definition (draft_main), outermost first. Its pure definition has the same ones without
  * those over steps; other updates have those of the default schedule. A nest without loops over steps has them inside
@@ -154,9 +154,6 @@ static inline bool draft_has_rule(const Draft *d, RuleId rule)
 {
     return !(d->without >> rule & 1);
 }
-
-/* Evaluations of a point for each that is needed, up to which recomputation is negligible. */
-static const double hardly_more = 1.02;
 
 /* A copy that can be changed without changing `d`. Immutable parts (nests, memory orders, the list of copies) are
  * shared. */

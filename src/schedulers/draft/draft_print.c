@@ -15,8 +15,6 @@
 #include "schedulers/draft/row_copies.h"
 #include "schedulers/draft/pattern.h"
 
-enum { MOST_OVER = 16, SHORT_REDUCTION = 64 };
-
 typedef struct Printer {
     Text        *out;
     const Draft *d;
@@ -183,7 +181,7 @@ static bool keeps_width(const Draft *d, const Loops *l, int loop, int last)
         !draft_has_members(d, d->choices[l->node].group) || !l->at[last].vector || l->at[last].step >= l->at[loop].step)
         return false;
     const int64_t all = node_extent(s, 0), step = l->at[loop].step, over = (step - all % step) % step;
-    return all >= step && over * MOST_OVER <= all;
+    return all >= step && over * TAIL_MOST_PART <= all;
 }
 
 static void print_split(const NestText *n, const char *whole, const char *outer, const char *inner, int64_t factor,

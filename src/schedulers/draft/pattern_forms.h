@@ -21,11 +21,9 @@ int stored_lanes(const Draft *d, int s);
 /* Does a row of steps of the one update of s read rows of node p, so that a copy of p can be computed for the row? */
 bool feeds_rows(const Draft *d, int p, int s);
 
-enum { PRIVATE_COPIES = 4 /* of a histogram in a strip, where it has several */ };
 bool privatize_applies(const Draft *d, int s);
 void privatize_print(Text *out, const Draft *d, int s);
 
-enum { MOST_SCAN_WIDTH = 256 /* points of a strip */ };
 /* Has it the pattern, and can that be, wherever it is computed? */
 bool scan_has_pattern(const Draft *d, int s);
 /* The dimensions that some update scans; those of a strip besides `across`; and those that have loops outside. */

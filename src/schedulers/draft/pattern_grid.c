@@ -12,12 +12,12 @@
  * cells at a time. */
 #include "schedulers/draft/pattern_forms.h"
 
-enum { FEW_PLANES = 4, CELLS = 4 /* cells at a time */, LEAST_LANES = 4, MOST_RVARS = 8 };
+enum { MOST_RVARS = 8 };
 
 /* 0: bins, chosen by data; 1: a few planes; 2: cells. */
 static int kind_of(const GraphNode *node, int dim)
 {
-    return !node->func->updates[0].is_free[dim] ? 0 : node_extent(node, dim) <= FEW_PLANES ? 1 : 2;
+    return !node->func->updates[0].is_free[dim] ? 0 : node_extent(node, dim) <= GRID_FEW_PLANES ? 1 : 2;
 }
 
 /* The dimensions of a scatter with one update. */
@@ -80,7 +80,7 @@ int64_t grid_lanes(const Draft *d, int s, const GridDims *c)
     const GraphNode *node   = &d->graph->nodes[s];
     const int64_t    extent = node_extent(node, c->order[0]) * (c->fused ? node_extent(node, c->order[1]) : 1);
     int64_t          lanes  = draft_lanes(d, s);
-    while (lanes > LEAST_LANES && extent % lanes)
+    while (lanes > GRID_LEAST_LANES && extent % lanes)
         lanes /= 2;
     return lanes;
 }
@@ -109,7 +109,7 @@ static void print_update(Text *out, const GraphNode *node, const GridDims *c, co
     const Func   *f = node->func;
     const Update *u = &f->updates[0];
     const int     x = first_cell_dim(c);
-    text_printf(out, "%s.update(0).split(%s, %s, %s, %d).reorder(", f->name, f->args[x], outer, inner, CELLS);
+    text_printf(out, "%s.update(0).split(%s, %s, %s, %d).reorder(", f->name, f->args[x], outer, inner, GRID_CELLS);
     for (int i = 0; i < c->few; i++)
         text_printf(out, "%s, ", f->args[grid_plane_dim(c, i)]);
     text_add(out, inner);

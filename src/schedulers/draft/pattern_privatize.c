@@ -14,7 +14,7 @@
  * Free variables of the update are outside its steps and inside the strips. */
 #include "schedulers/draft/pattern_forms.h"
 
-enum { MOST_RVARS = 8, MOST_DEPTH = 4 /* of inlined nodes */ };
+enum { MOST_RVARS = 8 };
 
 static const Update *only_update(const Draft *d, int s)
 {
@@ -74,7 +74,7 @@ bool feeds_rows(const Draft *d, int p, int s)
     const GraphNode *node = &d->graph->nodes[p];
     const Update    *u    = only_update(d, s);
     Feed             feed = { &d->graph->pipeline->exprs, node->func, u->rvars[u->rvar_count - 1].name, false, true };
-    if (node->kind != NODE_PURE || !node->rank || initial_reads(d, p, s, MOST_DEPTH))
+    if (node->kind != NODE_PURE || !node->rank || initial_reads(d, p, s, MOST_INLINED_DEPTH))
         return false;
     def_visit(feed.pool, d->graph->nodes[s].func, 0, note_read, &feed);
     return feed.any && feed.ok;
@@ -153,7 +153,7 @@ static void print_feeds(Text *out, const Draft *d, int s, const char *reader, co
         if (d->choices[p].where == WHERE_INLINE && feeds_rows(d, p, s))
             text_printf(out, "%s.stage(%s).compute_at(%s.update(0), %s).vectorize(%s, %d)\n",
                         d->graph->nodes[p].func->name, reader, reader, l->row, d->graph->nodes[p].func->args[0],
-                        feed_lanes(d, p, MOST_DEPTH));
+                        feed_lanes(d, p, MOST_INLINED_DEPTH));
 }
 
 void privatize_print(Text *out, const Draft *d, int s)

@@ -15,12 +15,6 @@
 #include "schedulers/draft/draft_legal.h"
 #include "schedulers/draft/pattern_forms.h"
 
-enum {
-    TRANSPOSED = 4,  /* vectors that are transposed together */
-    AHEAD      = 16, /* rows to prefetch ahead */
-    LINE       = 64, /* bytes that a streaming store should fill at once */
-};
-
 /* ---- Facts ------------------------------------------------------------------------------ */
 
 static uint32_t all_dims(const Func *f)
@@ -195,7 +189,7 @@ static void print_transpose(Text *out, const Func *f, int from, int to, uint32_t
     if (strips)
         text_printf(out, ".split(%s, %s, %s, %lld)", f->args[from], so, si, (long long)strips);
     text_printf(out, ".split(%s, %s, %s, %d, tail: guard).split(%s, %s, %s, %d).reorder(%s, %s, %s, %s", si, sm, su,
-                TRANSPOSED, f->args[to], to_o, to_i, lanes, su, to_i, sm, to_o);
+                SCAN_TRANSPOSED, f->args[to], to_o, to_i, lanes, su, to_i, sm, to_o);
     print_dims(out, f, rest);
     if (strips)
         text_printf(out, ", %s", so);
@@ -366,7 +360,8 @@ static void print_prefetches(Text *out, const Draft *d, int s, int k)
             reads |= d->facts[p].readers.at[i].func == f && d->facts[p].readers.at[i].update == k;
         if (reads && is_unprefetched(d, p, s))
             text_printf(out, "%s.update(%d).prefetch(%s%s, %s, %d)\n", f->name, k, d->graph->nodes[p].func->name,
-                        d->patterns[p].kind == PATTERN_SCAN ? ".stage" : "", u->rvars[u->rvar_count - 1].name, AHEAD);
+                        d->patterns[p].kind == PATTERN_SCAN ? ".stage" : "", u->rvars[u->rvar_count - 1].name,
+                        SCAN_AHEAD);
     }
 }
 
@@ -397,7 +392,7 @@ void scan_print(Text *out, const Draft *d, int s)
 static bool fills_lines(const Draft *d, int s)
 {
     const int scan = d->patterns[s].partner - 1;
-    return d->patterns[scan].across == 0 || stored_lanes(d, scan) * d->graph->nodes[s].bytes >= LINE;
+    return d->patterns[scan].across == 0 || stored_lanes(d, scan) * d->graph->nodes[s].bytes >= LINE_BYTES;
 }
 
 void scan_reader_print(Text *out, const Draft *d, int s)

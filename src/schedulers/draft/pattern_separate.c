@@ -11,8 +11,6 @@
 #include "legal/window.h"
 #include "schedulers/draft/pattern_forms.h"
 
-enum { LEAST_SIDE = 3, TERM_OPS = 2 };
-
 /* ---- What may be separated -------------------------------------------------------------- */
 
 /* Is the sum separable along reduction variable `rvar`, which goes with x? */
@@ -68,7 +66,7 @@ bool separate_is_legal(const Draft *d, int s, int rvar)
         if (!expr_is_int(u->rvars[k].lo, &lo) || !expr_is_int(u->rvars[k].hi, &hi))
             return false;
         steps = hi - lo;
-        if (steps < LEAST_SIDE || steps > MOST_EXPANDED_STEPS)
+        if (steps < SEPARATE_LEAST_SIDE || steps > MOST_EXPANDED_STEPS)
             return false;
         others *= k == rvar ? 1 : steps;
     }
@@ -106,6 +104,6 @@ double separate_work_share(const Draft *d, int s)
         return 1;
     const Work  *work = &d->graph->nodes[s].defs[1];
     const double side = (double)work->extents[d->patterns[s].rvar];
-    const double term = work->ops > TERM_OPS ? TERM_OPS / work->ops : 1;
+    const double term = work->ops > SEPARATE_TERM_OPS ? SEPARATE_TERM_OPS / work->ops : 1;
     return side > 0 && work->steps > side ? term * (side + work->steps / side) / work->steps : 1;
 }

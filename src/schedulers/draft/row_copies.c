@@ -7,11 +7,6 @@
 
 #include <math.h>
 
-enum {
-    LEAST_WORK = 6 /* operations and loads: less is recomputed as fast as a row is stored and reloaded */,
-    MOST_DEPTH = 4 /* of inlined nodes */
-};
-
 double row_copy_points(const Edge *e)
 {
     return fabs((double)e->access[0].num / (double)e->access[0].den);
@@ -33,7 +28,7 @@ bool row_copy_fits(const Draft *d, const Edge *e)
         r->kind != NODE_PURE || r->rank < 2)
         return false;
     const bool along = !e->gathers && e->access[0].var == 0 && e->access[0].exact && is_of_one_row(e, p->rank);
-    return along && e->accesses >= 2 * row_copy_points(e) && p->defs[0].ops + p->defs[0].loads >= LEAST_WORK;
+    return along && e->accesses >= 2 * row_copy_points(e) && p->defs[0].ops + p->defs[0].loads >= ROW_COPY_LEAST_WORK;
 }
 
 /* Does the node share its loops with another? */
@@ -77,7 +72,7 @@ bool row_copy_is_made(const Draft *d, const Edge *e)
     const Choice *r = &d->choices[e->consumer];
     return d->choices[e->producer].where == WHERE_INLINE && (r->where == WHERE_ROOT || r->where == WHERE_INSIDE) &&
            row_copy_fits(d, e) && row_level(d, e->consumer) >= 0 &&
-           is_ready(d, e->producer, e->consumer, row_level(d, e->consumer), MOST_DEPTH) &&
+           is_ready(d, e->producer, e->consumer, row_level(d, e->consumer), MOST_INLINED_DEPTH) &&
            !d->patterns[e->producer].kind && !d->patterns[e->consumer].kind && !shares_loops(d, e->consumer);
 }
 

@@ -13,6 +13,7 @@
 #define KILN_SCHEDULERS_GRAPH_H
 
 #include "analysis/regions.h"
+#include "schedulers/graph/constants.h"
 
 /* The range of one index of an access, as a function of one coordinate v of the reader: from floor((num*v + lo) / den)
  * at one end of v's range to floor((num*v + hi) / den) at the other. Both ends are clamped into least..most. */

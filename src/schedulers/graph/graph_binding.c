@@ -9,7 +9,7 @@
 #include "analysis/boxes.h"
 #include "schedulers/graph/graph.h"
 
-enum { USUAL_EXTENT = 1024, USUAL_CHANNELS = 3, ROUNDS = 4 };
+enum { ROUNDS = 4 };
 
 static int64_t usual_extent(int d)
 {

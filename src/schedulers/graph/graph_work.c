@@ -26,8 +26,6 @@ static const Weight weights[EX_COUNT] = {
 };
 /* clang-format on */
 
-enum { BY_CONSTANT = 3, BY_POWER = 1 }; /* integer division by a constant; division by a power of two */
-
 void formulas_init(Formulas *f, kn_pipeline *p, Arena *arena)
 {
     *f = (Formulas){ .properties = ARENA_ARRAY(arena, uint8_t, p->exprs.count),
@@ -73,10 +71,10 @@ static double division_weight(const Expr *e, bool is_real)
     int64_t     by;
     const Expr *divisor = e->args[1];
     if (divisor->op == EX_FLOAT)
-        return fabs(frexp(divisor->u.f, &exponent)) == 0.5 ? BY_POWER : weights[e->op].real;
+        return fabs(frexp(divisor->u.f, &exponent)) == 0.5 ? OPS_BY_POWER : weights[e->op].real;
     if (!expr_is_int(divisor, &by))
         return is_real ? weights[e->op].real : weights[e->op].whole;
-    return by > 0 && (by & (by - 1)) == 0 ? BY_POWER : BY_CONSTANT;
+    return by > 0 && (by & (by - 1)) == 0 ? OPS_BY_POWER : OPS_BY_CONSTANT;
 }
 
 /* A sum with a product becomes a fused multiply-add. */

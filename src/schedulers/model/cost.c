@@ -26,15 +26,6 @@
 const char *const cost_term_names[TERM_COUNT] = { "arithmetic", "loads", "waiting", "L2",   "L3",
                                                   "memory",     "rows",  "ends",    "tasks" };
 
-/* Set by hand; bench/tau shows how well the model orders measured times. */
-enum {
-    LINES_AHEAD      = 18,   /* lines: the latency of a run's start, in line transfers */
-    PAGE             = 4096, /* bytes; the hardware prefetcher stops at its end */
-    MOST_OUTSTANDING = 12,   /* line fetches that one core has in flight */
-    MOST_STREAMS     = 32,   /* rows that the hardware prefetcher follows */
-    LINE_WAIT        = 10    /* ns for an unprefetched line */
-};
-
 typedef struct Model {
     Tiles          tiles;
     const Machine *m;
@@ -365,7 +356,7 @@ static double start_latency_share(const Model *c, int k)
         run *= (double)box_extent(box, d);
         all = box->min[d] == s->box.min[d] && box->max[d] == s->box.max[d];
     }
-    const double lines = (double)(LINES_AHEAD * c->m->line), length = run < PAGE ? run : PAGE,
+    const double lines = (double)(LINES_AHEAD * c->m->line), length = run < PAGE_BYTES ? run : PAGE_BYTES,
                  once = c->rows_at_once[k] < MOST_OUTSTANDING ? c->rows_at_once[k] : MOST_OUTSTANDING;
     return (length > lines ? lines / length : 1) / (once > 1 ? once : 1);
 }
@@ -419,13 +410,9 @@ static KernelCost instructions(Model *c)
     return all;
 }
 
-/* The cost of a split row in a run of rows, relative to one by itself. */
-static const double shared_bounds = 0.5;
-
 /* Are many rows of a member computed in a run? The bounds of split rows are then computed once for all of them. */
 static bool is_run_of_rows(const Model *c, int k)
 {
-    enum { MANY_ROWS = 16 };
     const Box *b = &tiles_box(&c->tiles, compute_level(c, k), k)->middle;
     return is_inside(c, k) && node_at(c, k)->rank > 1 && box_extent(b, 1) >= MANY_ROWS;
 }
@@ -436,7 +423,7 @@ static double rows_begun(const Model *c, bool bounded)
     double rows = 0;
     for (int k = 0; k < c->tiles.node_count; k++)
         rows += c->kernels[k].bounded == bounded
-                    ? c->kernels[k].rows * (bounded && is_run_of_rows(c, k) ? shared_bounds : 1)
+                    ? c->kernels[k].rows * (bounded && is_run_of_rows(c, k) ? SPLIT_ROW_IN_RUN : 1)
                     : 0;
     return rows;
 }

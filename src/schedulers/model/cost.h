@@ -24,11 +24,6 @@ typedef enum CostTerm {
 } CostTerm;
 extern const char *const cost_term_names[TERM_COUNT];
 
-enum {
-    STEPS_PER_NODE = 8
-};                       /* steps of the context's quota for one node of a predicted group; a step takes about 100 ns */
-enum { SLIDE_ROWS = 8 }; /* in rows: updating the bounds of a sliding window takes as long as starting this many rows */
-
 typedef struct NodeCost {
     double  points; /* computed in all by the pure definition, redundant ones included */
     double  needed; /* without redundancy: each point once */

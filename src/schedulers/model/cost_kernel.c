@@ -23,22 +23,6 @@
 #include "schedulers/draft/row_copies.h"
 #include "schedulers/draft/pattern.h"
 
-/* Costs are in vector operations (Machine.op). The numbers are set by hand; bench/tau shows how well the model orders
- * measured times. */
-enum {
-    MOST_STRIDE  = 1 << 16, /* elements: larger strides are not told apart */
-    LINE         = 64,      /* bytes */
-    LATENCY      = 8,       /* operations: from one step of a sum to the next */
-    WINDOW       = 200,     /* instructions that the processor looks ahead */
-    STEP         = 2,       /* operations: overhead of a loop over steps */
-    STEP_BY_DATA = 30,      /* operations: the same where data decide the address */
-    CONFLICT     = 3,       /* loads that a load takes where rows conflict in the L1 */
-};
-/* Loads that the load of a register takes. */
-static const double gather_per_lane = 1.5, invariant_gather_per_lane = 0.75;
-/* A row counts as whole if the node's is less than so many times as long: clamps at its ends are split off. */
-static const double nearly_whole = 1.25;
-
 /* ---- Vectors and copies ------------------------------------------------------------------ */
 
 typedef struct Shape {
@@ -138,7 +122,7 @@ static void shape_of(const Tiles *t, int k, Shape *sh)
     if (sh->dim >= 0 && sh->dim < s->rank) {
         const Box *rows = scans || level <= row_level(t) ? box : &tiles_box(t, row_level(t), k)->middle;
         sh->whole =
-            nearly_whole * (double)box_extent(rows, sh->dim) > (double)(s->box.max[sh->dim] - s->box.min[sh->dim]);
+            NEARLY_WHOLE_ROW * (double)box_extent(rows, sh->dim) > (double)(s->box.max[sh->dim] - s->box.min[sh->dim]);
     }
     if (sh->fast >= 0 && sh->fast < s->rank)
         sh->row *= (double)box_extent(box, sh->fast);
@@ -187,7 +171,7 @@ static int dense_dim(const Draft *d, int producer, int reader, const Shape *sh)
 static double lines_touched(const Tiles *t, double bytes)
 {
     const double whole = t->draft->vector_bits / 8.0;
-    return bytes < whole ? (LINE + bytes) / (LINE + whole) : 1;
+    return bytes < whole ? (LINE_BYTES + bytes) / (LINE_BYTES + whole) : 1;
 }
 
 typedef struct Stride {
@@ -235,19 +219,19 @@ static double load_weight(const Tiles *t, int k, const Edge *e, const Shape *sh,
     if (pattern_of(t, t->nodes[k])->kind == PATTERN_SCAN)
         return 2; /* it reads a dense copy */
     if (lanes > 1 && by_data && !e->gathers && !across)
-        return invariant_gather_per_lane * lanes; /* a gather whose address is loop-invariant */
+        return INVARIANT_GATHER_PER_LANE * lanes; /* a gather whose address is loop-invariant */
     const bool clamped = !sh->whole && p->rank && is_clamped(&e->access[dense], dim);
     if (lanes > 1 && e->gathers && e->consumer == t->nodes[k])
         return loads_of_lane(t, e, sh) * lanes;
     if (lanes > 1 && (across || e->gathers || clamped))
-        return gather_per_lane * lanes;
+        return GATHER_PER_LANE * lanes;
     if (!p->rank || e->access[dense].var != dim || dim < 0 || lanes <= 1)
         return 1;
     const Stride stride = stride_of(reader, &e->access[dense]);
     if (stride.num > 1)
-        return stride.num <= 4 && stride.den == 1 ? (double)stride.num + 1 : gather_per_lane * lanes;
+        return stride.num <= 4 && stride.den == 1 ? (double)stride.num + 1 : GATHER_PER_LANE * lanes;
     if (stride.den > 1)
-        return reader->den > 1 && e->access[dense].den > 1 && !e->access[dense].exact ? gather_per_lane * lanes : 2;
+        return reader->den > 1 && e->access[dense].den > 1 && !e->access[dense].exact ? GATHER_PER_LANE * lanes : 2;
     return lines_touched(t, lanes * (double)p->bytes);
 }
 
@@ -374,13 +358,13 @@ static void read_of(Walk *w, int c)
  * other, and the loads come from the L2. */
 static double conflict_factor(const Walk *w, int j)
 {
-    enum { PAGE = 4096, WAYS = 8 };
     const GraphNode *p    = &w->t->graph->nodes[w->t->nodes[j]];
     double           rows = 1;
     for (int d = 1; w->one && d < p->rank; d++)
         rows *= (double)box_extent(&w->one[w->t->nodes[j]], d);
     const int64_t row = p->rank ? box_extent(&p->box, 0) * p->bytes : 0;
-    return tiles_role(w->t, j) == ROLE_OUTSIDE && row && row % PAGE == 0 && rows > WAYS ? CONFLICT : 1;
+    return tiles_role(w->t, j) == ROLE_OUTSIDE && row && row % PAGE_BYTES == 0 && rows > L1_WAYS ? LOADS_OF_CONFLICT
+                                                                                                 : 1;
 }
 
 /* Operations and loads for each point of node k: of all its definitions, and of what is inlined. */
@@ -430,8 +414,8 @@ static KernelCost per_point(const Tiles *t, int k, const Shape *sh)
 static double exposed_latency(const GraphNode *s, int def, const Shape *sh, const KernelCost *point)
 {
     const double steps = defs_ratio(s, def), length = steps * (s->defs[def].ops + s->defs[def].loads + 1),
-                 serial = LATENCY * steps;
-    const double ahead = length < WINDOW ? WINDOW / length : 1, chains = sh->registers * sh->copied * ahead;
+                 serial = SUM_LATENCY * steps;
+    const double ahead = length < LOOK_AHEAD ? LOOK_AHEAD / length : 1, chains = sh->registers * sh->copied * ahead;
     const double taken = serial / chains;
     return taken > point->ops ? taken - point->ops : 0;
 }
@@ -451,7 +435,8 @@ static double step_overhead(const Tiles *t, int k, int def, const Shape *sh)
     const GraphNode *s = &t->graph->nodes[t->nodes[k]];
     if (s->defs[def].steps <= 1 || !sh->in_registers || !loops_over_steps(t->draft->choices[t->nodes[k]].nest))
         return 0;
-    return defs_ratio(s, def) * (s->defs[def].gathers ? STEP_BY_DATA : STEP) / (sh->registers * sh->copied);
+    return defs_ratio(s, def) * (s->defs[def].gathers ? OPS_OF_STEP_BY_DATA : OPS_OF_STEP) /
+           (sh->registers * sh->copied);
 }
 
 KernelCost kernel_cost(const Tiles *t, int k, double points)
@@ -474,7 +459,7 @@ KernelCost kernel_cost(const Tiles *t, int k, double points)
                 pattern->kind == PATTERN_PRIVATIZE ? per : 1; /* privatize computes the bins in vectors beforehand */
             c.loads += steps / vectors;
             c.stores += steps / vectors;
-            c.waits += LATENCY * steps / vectors / (pattern->kind == PATTERN_PRIVATIZE ? pattern->copies : 1);
+            c.waits += SUM_LATENCY * steps / vectors / (pattern->kind == PATTERN_PRIVATIZE ? pattern->copies : 1);
         } else if (sh.in_registers) {
             c.ops += step_overhead(t, k, i, &sh);
             c.waits += exposed_latency(s, i, &sh, &c);

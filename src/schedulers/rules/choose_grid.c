@@ -7,8 +7,6 @@
 #include "schedulers/draft/pattern_forms.h"
 #include "schedulers/rules/patterns.h"
 
-enum { MOST_TASKS = 8, LEAST_STEP = 4 };
-
 bool grid_may_pay(const Draft *d, const Machine *m, int s)
 {
     (void)m;
@@ -73,7 +71,7 @@ static void reorder_head(Draft *d, int group, const GridDims *c)
             if (loops[count].vector)
                 loops[count] = (GroupLoop){ .dim = loops[count].dim, .step = 1 };
             parallel |= loops[count++].parallel;
-        } else if (gr->loops[i].parallel && tasks < MOST_TASKS) {
+        } else if (gr->loops[i].parallel && tasks < GRID_MOST_TASKS) {
             tasks *= node_extent(&d->graph->nodes[gr->head], gr->loops[i].dim) / gr->loops[i].step;
         }
         now[i] = count ? count - 1 : 0;
@@ -81,8 +79,8 @@ static void reorder_head(Draft *d, int group, const GridDims *c)
     if (!count || count + c->bins + c->few > MOST_GROUP_LOOPS)
         return;
     loops[0].parallel |= !parallel;
-    tasks         = tasks > MOST_TASKS ? MOST_TASKS : tasks;
-    loops[0].step = tasks > 1 && loops[0].step > LEAST_STEP * tasks ? loops[0].step / tasks : loops[0].step;
+    tasks         = tasks > GRID_MOST_TASKS ? GRID_MOST_TASKS : tasks;
+    loops[0].step = tasks > 1 && loops[0].step > GRID_LEAST_STEP * tasks ? loops[0].step / tasks : loops[0].step;
     for (int s = 0; s < d->graph->node_count; s++) {
         Choice *m = &d->choices[s];
         if (m->where == WHERE_INSIDE && m->group == group && !m->at) {

@@ -5,8 +5,6 @@
 #include "schedulers/draft/pattern_forms.h"
 #include "schedulers/rules/patterns.h"
 
-enum { TASKS = 4 /* for each core */, STEPS_PER_BIN = 8, LEAST_STEPS = 1 << 14 };
-
 /* Evaluations of p for other nodes than s, relative to its points. */
 static double other_evaluations(const Draft *d, int p, int s)
 {
@@ -27,7 +25,7 @@ static void inline_feeds(Draft *d, int s)
     for (int i = 0; i < node->in_count; i++) {
         const int p = node->in[i]->producer;
         if (d->choices[p].where == WHERE_ROOT && draft_may_inline(d, p) && feeds_rows(d, p, s) &&
-            other_evaluations(d, p, s) <= hardly_more)
+            other_evaluations(d, p, s) <= HARDLY_MORE)
             d->choices[p] = (Choice){ .where = WHERE_INLINE, .group = d->choices[s].group };
     }
 }
@@ -37,7 +35,7 @@ bool privatize_may_pay(const Draft *d, const Machine *m, int s)
     (void)m;
     const GraphNode *node = &d->graph->nodes[s];
     return d->patterns[s].kind == PATTERN_NONE && node->kind == NODE_SCATTER && node->func->update_count == 1 &&
-           node->defs[1].points >= LEAST_STEPS;
+           node->defs[1].points >= PRIVATE_LEAST_STEPS;
 }
 
 void privatize_choose(Draft *d, const Machine *m, int s)
@@ -47,7 +45,7 @@ void privatize_choose(Draft *d, const Machine *m, int s)
     const double     bins = (double)box_points(&node->box, node->rank),
                  outer    = node->func->updates[0].rvar_count ? (double)work->extents[0] : 0;
     const double limit    = work->points / (STEPS_PER_BIN * (bins > 1 ? bins : 1));
-    double       parts    = (double)TASKS * m->cores;
+    double       parts    = (double)PRIVATE_TASKS * m->cores;
     parts                 = parts > limit ? limit : parts;
     parts                 = parts > outer ? outer : parts;
     if (parts < 2)

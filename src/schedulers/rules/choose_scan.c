@@ -4,8 +4,6 @@
 #include "schedulers/draft/pattern_forms.h"
 #include "schedulers/rules/patterns.h"
 
-enum { LEAST_POINTS = 1 << 14 /* of the scan */ };
-
 /* The node that reads each point of s once, directly or through inlined nodes; -1: there is none. */
 static int pointwise_reader(const Draft *d, int s)
 {
@@ -58,7 +56,7 @@ bool scan_may_pay(const Draft *d, const Machine *m, int s)
     (void)m;
     const GraphNode *node = &d->graph->nodes[s];
     return d->patterns[s].kind == PATTERN_NONE && node->kind == NODE_SCAN && node->rank &&
-           box_points(&node->box, node->rank) >= LEAST_POINTS;
+           box_points(&node->box, node->rank) >= SCAN_LEAST_POINTS;
 }
 
 void scan_choose(Draft *d, const Machine *m, int s)

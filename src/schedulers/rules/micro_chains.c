@@ -11,11 +11,6 @@
  *         a time, because updating the bounds of a sliding window has a cost too. */
 #include "schedulers/rules/micro_kernels.h"
 
-enum {
-    ROWS        = 4, /* computed at a time */
-    LEAST_CHAIN = 4  /* nodes */
-};
-
 /* The loop over single rows of [..., y, x in vectors], in which all windows slide; -1: the loops are others. */
 static int row_loop(const Group *gr)
 {
@@ -41,7 +36,7 @@ static const MemberNest *rows_nest(const Draft *d, int s)
     const Choice *c      = &d->choices[s];
     const int     lanes  = c->lanes ? c->lanes : draft_lanes(d, s);
     MemberNest   *n      = ARENA_NEW(d->graph->arena, MemberNest);
-    n->loops[n->count++] = (GroupLoop){ .dim = 1, .step = ROWS };
+    n->loops[n->count++] = (GroupLoop){ .dim = 1, .step = CHAIN_ROWS_AT_ONCE };
     n->loops[n->count++] = (GroupLoop){ .dim = 1, .step = 1 };
     n->loops[n->count++] = (GroupLoop){ .dim = 0, .step = lanes, .vector = true };
     return n;
@@ -85,7 +80,7 @@ void chain_apply(Draft *d, const Machine *m, int group)
             d->choices[s].nest  = rows_nest(d, s);
             d->choices[s].chain = true;
         }
-    gr->loops[row].step         = ROWS;
+    gr->loops[row].step         = CHAIN_ROWS_AT_ONCE;
     gr->loops[gr->loop_count++] = gr->loops[row + 1];
     gr->loops[row + 1]          = (GroupLoop){ .dim = 1, .step = 1 };
 }

@@ -11,8 +11,6 @@
 #include "schedulers/rules/micro_kernels.h"
 #include "schedulers/draft/pattern.h"
 
-enum { MOST_PLANES = 4, MOST_PLANE_OPS = 64 /* operations per copy: more would spill */ };
-
 /* The loop over planes of [..., c, x in vectors]; -1: the loops are others. */
 static int plane_loop(const Group *gr, const GraphNode *head)
 {
@@ -22,7 +20,7 @@ static int plane_loop(const Group *gr, const GraphNode *head)
     const GroupLoop *l = &gr->loops[at];
     if (l->dim < 2 || l->step != 1 || l->parallel || l->unroll)
         return -1;
-    return node_extent(head, l->dim) > 1 && node_extent(head, l->dim) <= MOST_PLANES ? at : -1;
+    return node_extent(head, l->dim) > 1 && node_extent(head, l->dim) <= CHANNELS_MOST ? at : -1;
 }
 
 /* Does each plane read its own plane and nothing else? */
@@ -41,7 +39,7 @@ static double plane_ops(const Draft *d, int s, int plane, int depth, bool *fine,
     double           ops  = node->defs[0].ops - node->defs[0].plane_invariant + node->defs[0].loads;
     *common |= node->defs[0].gathers && node->defs[0].plane_invariant > 0;
     *fine &= node->kind == NODE_PURE && depth > 0;
-    for (int i = 0; i < node->in_count && *fine && ops <= MOST_PLANE_OPS; i++) {
+    for (int i = 0; i < node->in_count && *fine && ops <= CHANNELS_MOST_OPS; i++) {
         const Edge   *e     = node->in[i];
         const Choice *c     = &d->choices[e->producer];
         const bool    apart = is_apart(d->graph, e, plane);
@@ -57,15 +55,14 @@ static double plane_ops(const Draft *d, int s, int plane, int depth, bool *fine,
 
 bool channels_apply_to(const Draft *d, const Machine *m, int group)
 {
-    enum { MOST_DEPTH_OF_PLANES = 4 };
     (void)m;
     const Group     *gr   = &d->groups[group];
     const GraphNode *head = &d->graph->nodes[gr->head];
     const int        at   = head->kind == NODE_PURE && !d->patterns[gr->head].kind ? plane_loop(gr, head) : -1;
     bool             fine = true, common = false;
     return at >= 0 &&
-           plane_ops(d, gr->head, gr->loops[at].dim, MOST_DEPTH_OF_PLANES, &fine, &common) <= MOST_PLANE_OPS && fine &&
-           common;
+           plane_ops(d, gr->head, gr->loops[at].dim, CHANNELS_MOST_DEPTH, &fine, &common) <= CHANNELS_MOST_OPS &&
+           fine && common;
 }
 
 void channels_apply(Draft *d, const Machine *m, int group)

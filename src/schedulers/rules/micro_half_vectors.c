@@ -8,11 +8,6 @@
  *         slower). */
 #include "schedulers/rules/micro_kernels.h"
 
-enum {
-    WIDE_BITS = 512, /* of a register that is halved */
-    LONG_SUM  = 12   /* steps */
-};
-
 /* Does it have default loops, over 32-bit elements and without gathers? */
 static bool is_light(const Draft *d, int s)
 {
@@ -26,7 +21,7 @@ static bool is_light(const Draft *d, int s)
 static bool inlines_sums(const Draft *d, int s)
 {
     const GraphNode *node = &d->graph->nodes[s];
-    bool             any  = node->kind == NODE_REDUCTION && node->defs[node->def_count - 1].steps > LONG_SUM;
+    bool             any  = node->kind == NODE_REDUCTION && node->defs[node->def_count - 1].steps > HALF_LONG_SUM;
     for (int i = 0; i < node->in_count && !any; i++)
         any = d->choices[node->in[i]->producer].where == WHERE_INLINE && inlines_sums(d, node->in[i]->producer);
     return any;
@@ -38,7 +33,7 @@ bool half_vectors_applies(const Draft *d, const Machine *m, int group)
     if (!gr->loop_count)
         return false;
     const GroupLoop *last = &gr->loops[gr->loop_count - 1];
-    bool             fits = m->vector_bits >= WIDE_BITS && last->vector && last->step == m->vector_bits / 32;
+    bool             fits = m->vector_bits >= HALF_WIDE_BITS && last->vector && last->step == m->vector_bits / 32;
     for (int s = 0; s < d->graph->node_count && fits; s++)
         if (s == gr->head || (d->choices[s].group == group && d->choices[s].where == WHERE_INSIDE))
             fits = is_light(d, s) && !inlines_sums(d, s);

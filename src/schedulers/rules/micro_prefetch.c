@@ -7,8 +7,6 @@
  * the head needs its rows that many iterations earlier. */
 #include "schedulers/rules/micro_kernels.h"
 
-enum { MOST_FETCHED = 8 /* rows prefetched beside the new ones; each line has a cost */ };
-
 typedef struct Rows {
     const Draft *d;
     int          group, loop; /* the loop over rows, or over blocks of rows */

@@ -14,16 +14,6 @@
  *         the loops. */
 #include "schedulers/rules/micro_kernels.h"
 
-enum {
-    LEAST_STEPS    = 8, /* of a sum */
-    MOST_VECTORS   = 4, /* of a register tile along v */
-    LEAST_ROWS     = 4, /* of a register tile along u */
-    MOST_TILE_ROWS = 6,
-    TASKS_PER_CORE = 3
-};
-static const double row_value  = 0.015;   /* of the tile's work: what another row is worth against waste */
-static const double least_work = 1 << 16; /* steps over all points: less is not worth a copy */
-
 typedef struct Product {
     int      sum, reader; /* reader -1: the sum is the head */
     int      update;
@@ -91,7 +81,7 @@ static bool choose_dims(const Draft *d, Product *p, int64_t lanes)
         }
     }
     for (int k = node->rank - 1; k >= 0 && p->v >= 0; k--)
-        if (k != p->v && node_extent(node, k) >= LEAST_ROWS && is_reused_along(d, p, k))
+        if (k != p->v && node_extent(node, k) >= REGISTERS_LEAST_ROWS && is_reused_along(d, p, k))
             p->u = k;
     return p->u >= 0;
 }
@@ -103,9 +93,9 @@ static int64_t choose_rows(int64_t extent, int64_t most)
 {
     int64_t best      = 1;
     double  best_cost = INFINITY;
-    for (int64_t rows = most; rows >= LEAST_ROWS; rows--) {
+    for (int64_t rows = most; rows >= REGISTERS_LEAST_ROWS; rows--) {
         const double waste = (double)((extent + rows - 1) / rows * rows) / (double)extent,
-                     cost  = waste + row_value * (double)(most - rows);
+                     cost  = waste + REGISTERS_ROW_VALUE * (double)(most - rows);
         if (cost < best_cost) {
             best      = rows;
             best_cost = cost;
@@ -119,10 +109,10 @@ static void choose_tile(const Draft *d, Product *p, const Machine *m, int64_t la
 {
     const GraphNode *node      = &d->graph->nodes[p->sum];
     const int64_t    registers = m->vector_bits >= 512 ? 24 : 12;
-    int64_t          vectors   = MOST_VECTORS;
-    while (vectors > 1 && (vectors * lanes > node_extent(node, p->v) || registers / vectors < LEAST_ROWS))
+    int64_t          vectors   = REGISTERS_MOST_VECTORS;
+    while (vectors > 1 && (vectors * lanes > node_extent(node, p->v) || registers / vectors < REGISTERS_LEAST_ROWS))
         vectors /= 2;
-    const int64_t most = registers / vectors < MOST_TILE_ROWS ? registers / vectors : MOST_TILE_ROWS;
+    const int64_t most = registers / vectors < REGISTERS_MOST_ROWS ? registers / vectors : REGISTERS_MOST_ROWS;
     p->lanes           = vectors * lanes;
     p->rows            = choose_rows(node_extent(node, p->u), most);
 }
@@ -134,7 +124,7 @@ static bool find_product(const Draft *d, const Machine *m, int s, Product *p)
     if (k < 0 || d->choices[s].where == WHERE_INLINE || d->facts[s].defs[k + 1].bounding)
         return false;
     const Work *work = &node->defs[k + 1];
-    if (work->steps < LEAST_STEPS || work->points < least_work || work->gathers)
+    if (work->steps < REGISTERS_LEAST_STEPS || work->points < REGISTERS_LEAST_WORK || work->gathers)
         return false;
     const Edge *e     = node->out_count == 1 && d->facts[s].readers.count == 1 ? node->out[0] : NULL;
     const bool  own   = e && !node->is_output && e->pointwise && e->update < 0;
@@ -181,10 +171,10 @@ static int make_loops(const Draft *d, const Product *p, const Machine *m, Group 
     int              pieces = -1;
     for (int k = node->rank - 1; k >= 0; k--)
         if (k != p->v && k != p->u) {
-            add_loop_if_room(gr, (GroupLoop){ .dim = k, .step = 1, .parallel = tasks < TASKS_PER_CORE * m->cores });
+            add_loop_if_room(gr, (GroupLoop){ .dim = k, .step = 1, .parallel = tasks < REGISTERS_TASKS * m->cores });
             tasks *= (double)node_extent(node, k);
         }
-    const bool enough = tasks >= TASKS_PER_CORE * m->cores;
+    const bool enough = tasks >= REGISTERS_TASKS * m->cores;
     if (!whole) {
         pieces = gr->loop_count;
         add_loop_if_room(gr, (GroupLoop){ .dim = p->v, .step = p->lanes, .parallel = !enough });

@@ -11,15 +11,6 @@
  *         what it reads. Only for whole rows: where a tile begins is not known at compile time. */
 #include "schedulers/rules/micro_kernels.h"
 
-enum {
-    MOST_SPAN          = 4,  /* rows of a stencil, less one */
-    MOST_OPS           = 40, /* per point */
-    MOST_DEPTH_OF_ROWS = 5,  /* nodes in a chain: longer ones are never cheap */
-    SHORT_WINDOW       = 16, /* steps that are unrolled */
-    MOST_UPSAMPLING    = 4,  /* points per point of the producer */
-    VECTORS_OF_SUM     = 4   /* that share the work of a step */
-};
-
 static int rows_at_once(const Machine *m)
 {
     return m->vector_bits >= 512 ? 8 : 4;
@@ -51,7 +42,7 @@ static Stencil stencil_of(const Draft *d, int s, int depth)
 {
     const GraphNode *node  = &d->graph->nodes[s];
     Stencil          whole = { 0, node->defs[0].ops + node->defs[0].loads, node->def_count == 1 && depth > 0 };
-    for (int i = 0; i < node->in_count && whole.straight && whole.ops <= MOST_OPS; i++) {
+    for (int i = 0; i < node->in_count && whole.straight && whole.ops <= ROWS_MOST_OPS; i++) {
         const Edge        *e    = node->in[i];
         const Choice      *c    = &d->choices[e->producer];
         const AccessRange *rows = &e->access[1];
@@ -88,8 +79,8 @@ bool row_block_applies(const Draft *d, const Machine *m, int group)
     const GraphNode *node = &d->graph->nodes[gr->head];
     if (node->kind != NODE_PURE || node->rank < 2 || row_loop(gr) < 0 || node_extent(node, 1) < 4 * rows_at_once(m))
         return false;
-    const Stencil found = stencil_of(d, gr->head, MOST_DEPTH_OF_ROWS);
-    return found.straight && found.span >= 1 && found.span <= MOST_SPAN && found.ops <= MOST_OPS;
+    const Stencil found = stencil_of(d, gr->head, ROWS_MOST_DEPTH);
+    return found.straight && found.span >= 1 && found.span <= ROWS_MOST_SPAN && found.ops <= ROWS_MOST_OPS;
 }
 
 /* Unrolls a few rows. Where rows are tasks, the blocks become the tasks. */
@@ -115,9 +106,10 @@ const MemberNest *row_nest(const Draft *d, int s, int64_t lanes)
     for (int k = node->rank - 1; k >= 0; k--)
         n->loops[n->count++] = (GroupLoop){ .dim = k, .step = k ? 1 : lanes, .vector = !k };
     for (int i = 0; u && i < u->rvar_count && n->count < MOST_GROUP_LOOPS; i++)
-        n->loops[n->count++] = (GroupLoop){
-            .dim = STEP_DIM + i, .step = 1, .unroll = i == u->rvar_count - 1 && rvar_steps(&u->rvars[i]) <= SHORT_WINDOW
-        };
+        n->loops[n->count++] =
+            (GroupLoop){ .dim    = STEP_DIM + i,
+                         .step   = 1,
+                         .unroll = i == u->rvar_count - 1 && rvar_steps(&u->rvars[i]) <= ROWS_SHORT_WINDOW };
     return n;
 }
 
@@ -153,7 +145,7 @@ static int64_t sum_lanes(const Draft *d, int s)
     const GraphNode *node  = &d->graph->nodes[s];
     const int        main  = draft_main(d, s);
     const int        lanes = d->choices[s].lanes ? d->choices[s].lanes : draft_lanes(d, s);
-    return node->defs[main + 1].steps > SHORT_WINDOW && node_extent(node, 0) >= 2 * VECTORS_OF_SUM * lanes &&
+    return node->defs[main + 1].steps > ROWS_SHORT_WINDOW && node_extent(node, 0) >= 2 * VECTORS_OF_SUM * lanes &&
                    has_still_operand(d, s, main)
                ? VECTORS_OF_SUM * lanes
                : lanes;
@@ -233,6 +225,6 @@ void aligned_rows_apply(Draft *d, const Machine *m, int s)
     operands_of(d, s, -1, &reads);
     for (int i = 0; i < reads.count; i++)
         if (d->graph->nodes[reads.at[i].node].rank && reads.at[i].var[0] == 0 && reads.at[i].num[0] == 1 &&
-            reads.at[i].den[0] > 1 && reads.at[i].den[0] <= MOST_UPSAMPLING)
+            reads.at[i].den[0] > 1 && reads.at[i].den[0] <= ROWS_MOST_UPSAMPLING)
             d->choices[s].align = (int)reads.at[i].den[0];
 }

@@ -10,14 +10,6 @@
  * Tiles   are wide and high enough that the halos of windows are small, if there are any; else they are one vector. */
 #include "schedulers/rules/micro_kernels.h"
 
-enum {
-    WIDE        = 8,  /* vectors in a row of a tile */
-    HIGH        = 16, /* rows of a tile */
-    TRIVIAL_OPS = 1,  /* per point: less is recomputed for each tap */
-    LEAST_STEPS = 4,  /* of a sum */
-    MOST_AGAIN  = 2   /* evaluations of a point for each that is needed */
-};
-
 typedef struct Steps {
     Draft    *d;
     int       sum, head, update;
@@ -77,7 +69,7 @@ static double inlined_ops(const Draft *d, int s)
 static bool is_best_stored(const Steps *p, int s)
 {
     return p->dims[s] &&
-           (p->d->choices[s].where != WHERE_INLINE || (p->windowed[s] && inlined_ops(p->d, s) >= TRIVIAL_OPS));
+           (p->d->choices[s].where != WHERE_INLINE || (p->windowed[s] && inlined_ops(p->d, s) >= STEP_TRIVIAL_OPS));
 }
 
 /* Are others computed inside its loops? They would have no place inside a step. */
@@ -119,7 +111,7 @@ static bool windows_fit(const Steps *p, Arena *scratch)
     Box             *boxes    = ARENA_ARRAY(scratch, Box, n);
     const GraphNode *head     = &g->nodes[p->head];
     Box              piece    = head->box;
-    const int        sizes[2] = { (int)p->lanes, HIGH };
+    const int        sizes[2] = { (int)p->lanes, STEP_TILE_HIGH };
     for (int k = 0; k < 2 && k < head->rank; k++) {
         const int64_t extent = node_extent(head, k), middle = piece.min[k] + extent / 2;
         if (extent > sizes[k]) {
@@ -137,7 +129,7 @@ static bool windows_fit(const Steps *p, Arena *scratch)
     const double pieces = (double)box_points(&head->box, head->rank) / (double)box_points(&piece, head->rank);
     for (int s = 0; s < p->sum; s++)
         if (p->stored[s] && (double)box_points(&boxes[s], g->nodes[s].rank) * pieces >
-                                MOST_AGAIN * (double)box_points(&g->nodes[s].box, g->nodes[s].rank))
+                                STEP_MOST_AGAIN * (double)box_points(&g->nodes[s].box, g->nodes[s].rank))
             return false;
     return true;
 }
@@ -177,7 +169,7 @@ static void cut_pieces(const Steps *p)
     Group           *gr   = &p->d->groups[p->d->choices[p->head].group];
     gr->loop_count        = 0;
     if (node->rank > 1)
-        gr->loops[gr->loop_count++] = (GroupLoop){ .dim = 1, .step = HIGH, .parallel = true };
+        gr->loops[gr->loop_count++] = (GroupLoop){ .dim = 1, .step = STEP_TILE_HIGH, .parallel = true };
     const int piece             = gr->loop_count;
     gr->loops[gr->loop_count++] = (GroupLoop){ .dim = 0, .step = p->lanes, .vector = true };
     for (int k = 1; k < node->rank; k++)
@@ -262,8 +254,8 @@ static bool find_steps(Steps *p, int s)
     bool             own  = true;
     p->sum                = s;
     p->update             = draft_main(d, s);
-    if (p->update < 0 || node->defs[p->update + 1].steps < LEAST_STEPS || d->facts[s].defs[p->update + 1].bounding ||
-        d->choices[s].nest)
+    if (p->update < 0 || node->defs[p->update + 1].steps < STEP_LEAST_STEPS ||
+        d->facts[s].defs[p->update + 1].bounding || d->choices[s].nest)
         return false;
     p->head = final_reader(d, s, &own);
     if (p->head < 0 || d->choices[p->head].where != WHERE_ROOT || d->graph->nodes[p->head].kind != NODE_PURE ||
@@ -289,7 +281,7 @@ static bool meet_nodes(Steps *p)
         any |= p->stored[s];
         p->any_window |= p->stored[s] && p->windowed[s];
     }
-    p->lanes = p->any_window ? (int64_t)lanes * WIDE : lanes;
+    p->lanes = p->any_window ? (int64_t)lanes * STEP_TILE_WIDE : lanes;
     while (p->lanes > lanes && p->lanes > node_extent(&d->graph->nodes[p->sum], 0))
         p->lanes /= 2;
     return any;

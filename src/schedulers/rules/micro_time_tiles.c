@@ -10,8 +10,6 @@
 #include "schedulers/graph/def_facts.h"
 #include "schedulers/rules/micro_kernels.h"
 
-enum { LEAST_STEPS = 4, LEAST_SIZE = 8, MOST_SIZE = 64, PIECED_SIZE = 24, TILES_A_THREAD = 2 };
-
 /* Bytes of the components of one point. */
 static double point_bytes(const Func *f)
 {
@@ -68,7 +66,7 @@ static int64_t in_fours(double v, int64_t most)
 /* Rows that leave every thread some tiles. */
 static bool has_tiles(const Machine *m, const Volume *v, int64_t size)
 {
-    return v->rows >= (double)(size * m->cores * TILES_A_THREAD);
+    return v->rows >= (double)(size * m->cores * TIME_TILES_A_THREAD);
 }
 
 /* Sets the size of diamonds for update k of node s, and of their pieces. 0: step by step is as good. */
@@ -78,24 +76,24 @@ static void choose_sizes(const Draft *d, const Machine *m, int s, int k, int dim
     const int        inner = next_dim(&node->func->updates[k], dim);
     ExprPool        *pool  = &d->graph->pipeline->exprs;
     TimeDistances    far, across;
-    if (d->facts[s].defs[k + 1].steps < LEAST_STEPS && d->facts[s].defs[k + 1].steps > 0)
+    if (d->facts[s].defs[k + 1].steps < TIME_LEAST_STEPS && d->facts[s].defs[k + 1].steps > 0)
         return;
     if (!time_distances(pool, node->func, k, dim, &far))
         return;
     const double kept = machine_kept_l2(m);
     const bool   cut  = inner >= 0 && time_distances(pool, node->func, k, inner, &across);
     const Volume v    = volume_of(node, &far, cut ? inner : -1);
-    int64_t      size = in_fours(kept / v.row, MOST_SIZE);
+    int64_t      size = in_fours(kept / v.row, TIME_MOST_SIZE);
     c->time_slope     = slope_of(&far);
     if (v.row * v.rows <= kept)
         return;
-    if (size >= LEAST_SIZE && has_tiles(m, &v, size)) {
+    if (size >= TIME_LEAST_SIZE && has_tiles(m, &v, size)) {
         c->time_size = (int)size;
         return;
     }
-    for (size = PIECED_SIZE; cut && size >= LEAST_SIZE; size -= LEAST_SIZE) {
-        const int64_t piece = in_fours(kept / v.piece / (double)size, MOST_SIZE);
-        if (piece < LEAST_SIZE || !has_tiles(m, &v, size))
+    for (size = TIME_PIECED_SIZE; cut && size >= TIME_LEAST_SIZE; size -= TIME_LEAST_SIZE) {
+        const int64_t piece = in_fours(kept / v.piece / (double)size, TIME_MOST_SIZE);
+        if (piece < TIME_LEAST_SIZE || !has_tiles(m, &v, size))
             continue;
         c->time_size  = (int)size;
         c->time_piece = (int)piece;

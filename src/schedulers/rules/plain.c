@@ -8,13 +8,6 @@
 #include "schedulers/draft/pattern.h"
 #include "schedulers/rules/rules.h"
 
-/* Operations per point that are free or cheap to repeat: as in plan/inline.c. */
-enum { FREE_OPS = 2, CHEAP_OPS = 8 };
-/* Evaluations of an inlined point for each that is needed: never more. */
-enum { MOST_TIMES = 32 };
-/* Planes for each point of the readers from which on a node is a table. */
-enum { MANY_PLANES = 4 };
-
 /* How often a node would be computed if it were inlined, and whether only at its readers' own points. */
 typedef struct Demand {
     double evaluations;
@@ -79,7 +72,6 @@ static bool is_cheap_table(const Graph *g, const GraphNode *node, double evaluat
 /* Is it expensive and read only by sums without free dimensions? Inlined there it could not be vectorized. */
 static bool feeds_scalar_sums(const Draft *d, const GraphNode *node)
 {
-    enum { MUCH_OPS = 8, MANY_STEPS = 1024 };
     bool all = node->out_count > 0 && node->rank > 0 && node->defs[0].ops >= MUCH_OPS;
     for (int i = 0; i < node->out_count; i++) {
         const Edge *e = node->out[i];
@@ -98,8 +90,8 @@ static bool is_best_inlined(const Draft *d, int s, const Demand *demand)
     const bool       cheap = demand->pointwise && node->defs[0].ops <= CHEAP_OPS;
     if (node->def_count > 1 || !draft_may_inline(d, s) || feeds_scalar_sums(d, node))
         return false;
-    return times <= hardly_more || is_cheap_table(d->graph, node, demand->evaluations) ||
-           (times <= MOST_TIMES && (is_trivial(d->graph, node) || cheap));
+    return times <= HARDLY_MORE || is_cheap_table(d->graph, node, demand->evaluations) ||
+           (times <= PLAIN_MOST_TIMES && (is_trivial(d->graph, node) || cheap));
 }
 
 /* Is it a reduction that one node reads at its own point? If that reader is inlined, its readers must read it at their

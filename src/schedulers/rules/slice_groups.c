@@ -12,7 +12,7 @@
 #include "schedulers/rules/slice_groups.h"
 #include "schedulers/graph/def_facts.h"
 
-enum { LEAST_WINDOWS = 4 /* nodes that read windows or with a stride */, NO_DIM = -1, TAKEN = -2 };
+enum { NO_DIM = -1, TAKEN = -2 };
 
 typedef struct Search {
     const Draft *d;
@@ -115,7 +115,7 @@ static int best_dim(Search *s, int head, int64_t least)
         return NO_DIM;
     for (int k = 2; k < node->rank; k++) {
         gather(s, head, k);
-        if (s->windows >= LEAST_WINDOWS && node_extent(node, k) >= least && s->count > most) {
+        if (s->windows >= SLICE_LEAST_WINDOWS && node_extent(node, k) >= least && s->count > most) {
             most = s->count;
             best = k;
         }

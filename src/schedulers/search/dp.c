@@ -16,13 +16,6 @@
 
 #include <math.h>
 
-enum {
-    STATES           = 400,   /* groups to visit, and four for each node */
-    NODES_PER_SECOND = 200000 /* of the budget: nodes of groups that are costed in a second */
-};
-static const double far_more = 1.2;  /* times the cost of its nodes apart: such a group is not grown */
-static const double gain     = 0.95; /* of the time before, to inline a group */
-
 typedef struct Dp {
     const Graph       *g;
     Draft              d;
@@ -103,7 +96,7 @@ static double group_cost(void *user, const int *units, int count, bool *hopeless
     if (count == 1)
         dp->alone[units[0]] = cost;
     else
-        *hopeless |= cost != INFINITY && cost > far_more * apart && !dp->tiles.options.plain_cost;
+        *hopeless |= cost != INFINITY && cost > DP_FAR_MORE * apart && !dp->tiles.options.plain_cost;
     return cost;
 }
 
@@ -206,7 +199,7 @@ static void inline_groups(Dp *dp, int group_count, Arena *arena)
             had[i]                            = dp->d.choices[dp->nodes[i]];
             dp->d.choices[dp->nodes[i]].where = WHERE_INLINE;
         }
-        const bool better = readers_cost(dp, head, seen, 2 * k + 2) < gain * before;
+        const bool better = readers_cost(dp, head, seen, 2 * k + 2) < DP_GAIN * before;
         for (int i = 0; i < count && !better; i++)
             dp->d.choices[dp->nodes[i]] = had[i];
     }
@@ -231,12 +224,12 @@ static Draft draft_with(const Graph *g, const Machine *m, const SchedulerOptions
     dp.tiles                 = tile_space(&dp.d, m, options, arena);
     dp.group                 = dp.d.group_count;
     dp.alone                 = ARENA_ARRAY(arena, double, n);
-    dp.left                  = options->budget / 2 * NODES_PER_SECOND;
+    dp.left                  = options->budget / 2 * DP_NODES_PER_SECOND;
     const GroupSearch search = { .cost         = group_cost,
                                  .user         = &dp,
                                  .from_readers = true,
                                  .unrepaired   = options->no_repair,
-                                 .states       = STATES + 4 * gg.count,
+                                 .states       = DP_STATES + 4 * gg.count,
                                  .seconds      = options->budget / 2 };
     const Grouping    found =
         options->greedy_fusion ? group_greedy(&gg, &search, arena) : group_search(&gg, &search, arena);

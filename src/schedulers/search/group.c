@@ -7,16 +7,10 @@
  *         round are as large as there was room for. Each round gives a partition no worse than the one before: a group
  *         is never broken up, and may stay as it is. */
 #include "schedulers/search/group_internal.h"
+#include "schedulers/graph/constants.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-enum {
-    USUAL_STATES = 50000, /* groups to visit */
-    MOST_WIDTH   = 512,   /* down-sets of a size */
-    LEAST_WIDTH  = 16,
-    DOWN_SETS    = 65536 /* over all sizes */
-};
 
 /* ---- Graphs ------------------------------------------------------------------------------ */
 
@@ -207,8 +201,8 @@ int groups_number(const GroupGraph *g, int *first, Arena *arena)
 
 static int usual_width(int nodes)
 {
-    const int width = DOWN_SETS / nodes;
-    return width > MOST_WIDTH ? MOST_WIDTH : width < LEAST_WIDTH ? LEAST_WIDTH : width;
+    const int width = GROUP_DOWN_SETS / nodes;
+    return width > GROUP_MOST_WIDTH ? GROUP_MOST_WIDTH : width < GROUP_LEAST_WIDTH ? GROUP_LEAST_WIDTH : width;
 }
 
 /* Half of the remaining time; 0 stays 0. */
@@ -256,7 +250,7 @@ Grouping group_search(const GroupGraph *g, const GroupSearch *search, Arena *are
     if (!g->count)
         return (Grouping){ .exact = true };
     Grouping      out    = { .of_node = ARENA_ARRAY(arena, int, (size_t)g->count) };
-    const int64_t states = search->states ? search->states : USUAL_STATES;
+    const int64_t states = search->states ? search->states : GROUP_STATES;
     const double  until  = search->seconds > 0 ? group_clock() + search->seconds : 0;
     Arena         scratch;
     scratch_begin(&scratch, arena->cx);

@@ -17,11 +17,10 @@
  *         with t comes sooner or later. So the next group is that one, or one that it depends on, whose first node
  *         leads to a node of some group that begins with t. */
 #include "schedulers/search/group_internal.h"
+#include "schedulers/graph/constants.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-enum { ROOM = 4 }; /* a level holds this many times the width before it is cut to it */
 
 /* A path to a down-set. */
 typedef struct Way {
@@ -283,7 +282,9 @@ static void run_levels(Cover *c, double until, Arena *arena)
 int table_cover(const GroupTable *t, int width, double bound, double until, int32_t *chosen, bool *exact)
 {
     const int n = t->graph->count;
-    Cover c = { .table = t, .graph = t->graph, .width = width, .room = ROOM * width, .slot_count = 2, .exact = true };
+    Cover     c = {
+            .table = t, .graph = t->graph, .width = width, .room = GROUP_ROOM * width, .slot_count = 2, .exact = true
+    };
     while (c.slot_count < 2 * c.room)
         c.slot_count *= 2;
     c.bound  = bound;

@@ -26,11 +26,8 @@
 #include <stdlib.h>
 
 enum {
-    BUCKETS    = 1024, /* of the memo table */
-    MOST_TRIED = 200   /* cuts of a segment */
+    BUCKETS = 1024, /* of the memo table */
 };
-static const double least_gain = 0.01; /* of a cut, as a fraction of the segment's cost */
-
 typedef struct Known {
     struct Known *next;
     int           count, *key;
@@ -195,7 +192,7 @@ static NestCost cost_of(Reuse *r, const int *nodes, int count, int without)
 
 static bool is_better(const NestCost *a, const NestCost *b)
 {
-    return a->fits != b->fits ? a->fits : a->ns < (1 - least_gain) * b->ns;
+    return a->fits != b->fits ? a->fits : a->ns < (1 - REUSE_LEAST_GAIN) * b->ns;
 }
 
 static void split_parts(Reuse *r, const int *nodes, int count);
@@ -237,7 +234,7 @@ static const Known *search(Reuse *r, int head, const int *nodes, int count, int 
     k->split              = k->solution.cost;
     k->where              = -1;
     const NestCost before = cost_of(r, nodes, count, head);
-    for (; i < count && r->tried < MOST_TRIED; i++) {
+    for (; i < count && r->tried < REUSE_MOST_TRIED; i++) {
         if (!may_cut(r, head, nodes[i]))
             continue;
         r->tried++;
@@ -262,13 +259,13 @@ static bool split_best(Reuse *r, int head, const int *nodes, int count)
     int cuts = 0;
     for (int i = 0; i < count; i++)
         cuts += may_cut(r, head, nodes[i]);
-    if (cuts * (cuts + 1) / 2 > MOST_TRIED) /* the cuts of a chain */
+    if (cuts * (cuts + 1) / 2 > REUSE_MOST_TRIED) /* the cuts of a chain */
         return false;
     r->round++;
     r->tried  = 0;
-    r->cut_ns = least_gain * solve(r, head, true)->cost.ns;
+    r->cut_ns = REUSE_LEAST_GAIN * solve(r, head, true)->cost.ns;
     search(r, head, nodes, count, 0);
-    if (r->tried >= MOST_TRIED)
+    if (r->tried >= REUSE_MOST_TRIED)
         return false;
     for (const Known *k = find(r, head, true); k->round == r->round && k->where >= 0; k = find(r, head, true))
         set_cut(r, k->where, true, nodes, count);
@@ -367,7 +364,7 @@ static bool *find_again(const Reuse *r)
             all += node->out[i]->accesses * r->g->nodes[reader].defs[node->out[i]->update + 1].points;
             again[s] |= r->plain[reader] == WHERE_INLINE && again[reader];
         }
-        again[s] |= node->def_count > 0 && all > hardly_more * node->defs[0].points;
+        again[s] |= node->def_count > 0 && all > HARDLY_MORE * node->defs[0].points;
     }
     return again;
 }

@@ -14,13 +14,6 @@
 
 #include <math.h>
 
-static const double gather_ops = 1.75; /* operations, of a lane that is gathered */
-static const double known_ops  = 0.3;  /* the same for an inlined node at an address that was gathered before */
-static const double least_part = 0.25; /* of the smaller of arithmetic and traffic that does not overlap */
-static const double kept_part  = 0.75; /* of the last-level cache, that survives until it is reused */
-enum { NEST_STEPS = 2 };               /* of the context's quota for a node, as STEPS_PER_NODE of cost.h */
-enum { LINES_AHEAD = 8 };              /* lines of latency at the start of a row that is not in the caches */
-
 /* ---- Boxes ------------------------------------------------------------------------------- */
 
 /* Restricts the head's box to the middle iteration of a loop. Gives the number of iterations. */
@@ -217,7 +210,7 @@ static double gathers_of(const Model *c, int k, int update)
         const int   p = c->s->place[e->producer];
         if (e->update == update && edge_by_data(c->s->g, e, c->by_data[k]) &&
             (p < 0 || p >= c->s->count || c->levels[p].where != WHERE_INLINE))
-            all += (e->gathers ? gather_ops : known_ops) * e->accesses;
+            all += (e->gathers ? REUSE_GATHER_OPS : REUSE_KNOWN_OPS) * e->accesses;
     }
     return all;
 }
@@ -291,7 +284,7 @@ static double traffic_ns(const Model *c)
 {
     const Machine *m    = c->s->m;
     const double   last = machine_last_cache(m);
-    const int      near = reuse_level(c, machine_kept_l2(m)), far = reuse_level(c, kept_part * last);
+    const int      near = reuse_level(c, machine_kept_l2(m)), far = reuse_level(c, REUSE_KEPT_PART * last);
     double         close = 0, memory = 0;
     for (int k = c->s->count; k < c->s->count + c->s->outside_count; k++) {
         close += fetched_bytes(c, near, k);
@@ -331,7 +324,7 @@ static double rows_outside_ns(const Model *c)
         const double     row  = node->rank ? (double)box_extent(segment_box(c->s, c->n->inter, k), 0) : 1,
                      bytes    = root_bytes(node);
         const double rate     = bytes > machine_last_cache(m) ? m->memory_rate : m->l3_rate;
-        const double lines    = fmin((double)(LINES_AHEAD * m->line), row * (double)node->bytes);
+        const double lines    = fmin((double)(REUSE_LINES_AHEAD * m->line), row * (double)node->bytes);
         if (bytes > (double)m->l2 && row >= 1)
             ns += fetched_bytes(c, c->n->inter, k) / ((double)node->bytes * row) * lines / rate;
     }
@@ -341,7 +334,7 @@ static double rows_outside_ns(const Model *c)
 /* The time of two that overlap in part. */
 static double overlapped(double a, double b)
 {
-    return a > b ? a + least_part * b : b + least_part * a;
+    return a > b ? a + REUSE_LEAST_PART * b : b + REUSE_LEAST_PART * a;
 }
 
 /* Load imbalance: threads wait for the last tasks. A whole task where their number is no multiple of the threads, else
@@ -358,7 +351,7 @@ NestCost nest_cost(const Segment *s, const Tiling *n, const Level *levels)
     NestCost       out  = { 0 };
     double         rows = 0, *points = s->points;
     Model          c = { s, n, levels, s->points, s->held, s->by_data, s->ends };
-    context_spend(s->g->pipeline->cx, NEST_STEPS * (uint64_t)s->count);
+    context_spend(s->g->pipeline->cx, REUSE_NODE_STEPS * (uint64_t)s->count);
     for (int k = s->count - 1; k >= 0; k--) {
         count_node(&c, k, &out);
         const double ns   = point_ns(&c, k) * points[k],

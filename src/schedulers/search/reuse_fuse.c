@@ -12,14 +12,11 @@
  *         it. */
 #include "schedulers/search/reuse_internal.h"
 
-static const double nearly_all = 0.9; /* of a node's points */
-static const double most_times = 32;  /* evaluations of an inlined point for each that is needed */
-
 /* Do iterations of loop i share points of node k? */
 static bool overlaps(const Segment *s, const Tiling *n, int i, int k)
 {
     return segment_points(s, i + 1, k) * (n->iterations[i + 1] / n->iterations[i]) >
-           hardly_more * segment_points(s, i, k);
+           HARDLY_MORE * segment_points(s, i, k);
 }
 
 /* Do all of them need all of it? */
@@ -77,7 +74,7 @@ void fuse_nodes(const Segment *s, const Tiling *n, Level *levels)
         } else {
             levels[k] = fuse_node(s, n, levels, k);
             levels[k].whole =
-                n->iterations[n->inter] > 1 && segment_points(s, n->inter, k) > nearly_all * segment_points(s, 0, k);
+                n->iterations[n->inter] > 1 && segment_points(s, n->inter, k) > NEARLY_ALL * segment_points(s, 0, k);
         }
     }
 }
@@ -92,8 +89,8 @@ void inline_trivial(const Segment *s, const Tiling *n, Level *levels)
             continue;
         levels[k].where   = WHERE_INLINE;
         const double with = nest_cost(s, n, levels).ns;
-        if (with < cost && s->points[k] <= most_times * (double)box_points(&s->g->nodes[s->nodes[k]].box,
-                                                                           s->g->nodes[s->nodes[k]].rank))
+        if (with < cost && s->points[k] <= REUSE_MOST_TIMES * (double)box_points(&s->g->nodes[s->nodes[k]].box,
+                                                                                 s->g->nodes[s->nodes[k]].rank))
             cost = with;
         else
             levels[k] = had;

@@ -12,20 +12,12 @@
 
 #include <math.h>
 
-enum {
-    FEW_ITERATIONS = 8,       /* a loop with no more is not interchanged */
-    MOST_SIZES     = 24,      /* of a dimension */
-    SMALL_SEGMENT  = 6,       /* nodes: all combinations of sizes are tried */
-    LEAST_TASK     = 1 << 12, /* points */
-    PASSES         = 2        /* over the dimensions of other segments */
-};
-
 typedef struct Space {
     Segment *s;
     int      rank, lanes;
     int      big_count, big[KN_MAX_RANK]; /* dimensions whose loops are interchanged */
     int      size_count[KN_MAX_RANK];
-    int64_t  sizes[KN_MAX_RANK][MOST_SIZES];
+    int64_t  sizes[KN_MAX_RANK][REUSE_MOST_SIZES];
     int      intra[KN_MAX_RANK], inter[KN_MAX_RANK]; /* the orders in question, outermost first */
     bool     quick, natural;                         /* natural: the order over tiles is the first one tried */
     Level   *levels;                                 /* by k */
@@ -80,7 +72,7 @@ void nest_make(const Segment *s, const int64_t *size, const int *intra, const in
 static void add_size(Space *sp, int d, int64_t size)
 {
     int *count = &sp->size_count[d];
-    if (size < 1 || size > box_extent(&head_of(sp->s)->box, d) || *count >= MOST_SIZES)
+    if (size < 1 || size > box_extent(&head_of(sp->s)->box, d) || *count >= REUSE_MOST_SIZES)
         return;
     for (int i = 0; i < *count; i++)
         if (sp->sizes[d][i] == size)
@@ -107,7 +99,7 @@ static void row_sizes(Space *sp)
 static void find_sizes(Space *sp)
 {
     const GraphNode *head  = head_of(sp->s);
-    const int64_t    least = head->rank > 1 ? 64 : LEAST_TASK, width = box_extent(&head->box, 0);
+    const int64_t    least = head->rank > 1 ? 64 : REUSE_LEAST_TASK, width = box_extent(&head->box, 0);
     const int64_t    unit   = sp->lanes * (sp->s->m->line / (head->bytes > 0 ? head->bytes * sp->lanes : 1) > 1
                                                ? sp->s->m->line / (head->bytes * sp->lanes)
                                                : 1);
@@ -122,13 +114,13 @@ static void find_sizes(Space *sp)
     for (int d = 2; d < head->rank; d++) {
         add_size(sp, d, box_extent(&head->box, d));
         add_size(sp, d, 1);
-        if (planes > FEW_ITERATIONS)
+        if (planes > REUSE_FEW_ITERATIONS)
             add_size(sp, d, 8);
     }
     for (int d = 0; d < head->rank; d++) {
         if (!sp->size_count[d])
             sp->sizes[d][sp->size_count[d]++] = box_extent(&head->box, d) > 0 ? box_extent(&head->box, d) : 1;
-        if (d < 2 || box_extent(&head->box, d) > FEW_ITERATIONS)
+        if (d < 2 || box_extent(&head->box, d) > REUSE_FEW_ITERATIONS)
             sp->big[sp->big_count++] = d;
     }
 }
@@ -146,7 +138,7 @@ static bool is_parallel(const Space *sp, const Tiling *n)
 {
     const GraphNode *head = head_of(sp->s);
     return n->tasks >= sp->s->m->cores ||
-           (double)box_points(&head->box, head->rank) < (double)LEAST_TASK * sp->s->m->cores;
+           (double)box_points(&head->box, head->rank) < (double)REUSE_LEAST_TASK * sp->s->m->cores;
 }
 
 static NestCost evaluate(Space *sp, const int64_t *size)
@@ -188,7 +180,7 @@ static void some_sizes(Space *sp)
     int64_t size[KN_MAX_RANK];
     for (int d = 0; d < sp->rank; d++)
         size[d] = sp->sizes[d][0];
-    for (int pass = 0; pass < (sp->quick ? 1 : PASSES); pass++)
+    for (int pass = 0; pass < (sp->quick ? 1 : REUSE_PASSES); pass++)
         for (int i = 1; i <= sp->rank; i++) {
             const int d    = i % sp->rank;
             NestCost  best = { .ns = INFINITY };
@@ -238,7 +230,7 @@ static void with_few(const Space *sp, const int *big, int *order)
     for (int i = 0; i < sp->big_count - first_last; i++)
         order[count++] = big[i];
     for (int d = sp->rank - 1; d >= 2; d--)
-        if (box_extent(&head_of(sp->s)->box, d) <= FEW_ITERATIONS)
+        if (box_extent(&head_of(sp->s)->box, d) <= REUSE_FEW_ITERATIONS)
             order[count++] = d;
     if (first_last)
         order[count++] = 0;
@@ -248,7 +240,7 @@ static void outermost_few(const Space *sp, const int *big, int *order)
 {
     int count = 0;
     for (int d = sp->rank - 1; d >= 2; d--)
-        if (box_extent(&head_of(sp->s)->box, d) <= FEW_ITERATIONS)
+        if (box_extent(&head_of(sp->s)->box, d) <= REUSE_FEW_ITERATIONS)
             order[count++] = d;
     for (int i = 0; i < sp->big_count; i++)
         order[count++] = big[i];
@@ -273,7 +265,7 @@ static void all_permutations(Space *sp)
         sp->natural = true;
         do {
             outermost_few(sp, inter, sp->inter);
-            if (sp->s->count <= SMALL_SEGMENT && sp->rank <= 3)
+            if (sp->s->count <= REUSE_SMALL_SEGMENT && sp->rank <= 3)
                 all_sizes(sp);
             else
                 some_sizes(sp);

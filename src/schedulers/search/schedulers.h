@@ -41,13 +41,6 @@ const Scheduler *scheduler_find(const char *name, SchedulerOptions *options);
  */
 const char *scheduler_part(int index);
 
-/* `auto` takes drafts that are predicted to be at most NEAR_PERCENT slower than the fastest. Without a limit the least
- * regret of max_filter, one core with an L2 of 1280 KiB, is that of a draft predicted to be 35 % slower there. */
-enum { NEAR_PERCENT = 12 };
-/* Of those it takes one whose regret is within AS_GOOD_PERCENT of the least if it moves less than FAR_LESS_PERCENT of
- * the bytes. From nl_means: for an L2 of 1280 KiB the draft that moves a quarter of the bytes is predicted to
- * take 1.062 times as long, and takes 0.94. */
-enum { AS_GOOD_PERCENT = 8, FAR_LESS_PERCENT = 50 };
 /* auto.c: the drafts of all other schedulers: the one to take, then the others from the fastest predicted on. `out` has
  * room for scheduler_most_candidates(). Gives their number, at least 1. */
 enum { CANDIDATE_FACTORS = 4 };
@@ -66,7 +59,6 @@ int scheduler_candidates(const Graph *g, const Machine *m, const SchedulerOption
 /* double.c: the directives that make windows by doubling, where that may pay. Gives the number of windows. */
 int doubling_print(Text *out, const Graph *g);
 
-enum { SHORT_SUM = 27 /* steps of a sum up to which it is unrolled */ };
 /* strips.c: is a reduction at the points of its reader so short that it is best unrolled? */
 bool scheduler_short_sum(const Draft *d, int s);
 

@@ -7,21 +7,10 @@
  * are read again stay stored (a sliding window). Nodes that are read at their reader's own points are inlined. Short
  * sums are unrolled; long ones are computed vector by vector.
  *
- * Strips are as high as leaves TASKS tasks for each core, because sliding windows start anew in each strip. */
+ * Strips are as high as leaves TILE_TASKS tasks for each core, because sliding windows start anew in each strip. */
 #include "schedulers/graph/def_facts.h"
 #include "schedulers/search/schedulers.h"
 #include "schedulers/search/tile_internal.h"
-
-enum {
-    MOST_ROWS   = 256,     /* of a strip */
-    UNIT        = 32,      /* rows: high strips are multiples of it */
-    LEAST_CHUNK = 1 << 12, /* points of a chunk of a one-dimensional head */
-    LEAST_TASKS = 2        /* for each core, in long chains of stencils */
-};
-static const double most_redundant = 0.10; /* of a group's work that is redundant, in the halos of strips */
-static const double most_own       = 0.40; /* of one member's work */
-static const double nearly_all     = 0.9;  /* of a member's points: a strip that needs more needs it whole */
-static const double no_reuse       = 1.05; /* points of single rows over those of a strip: no row is read twice */
 
 typedef struct Strips {
     const Graph   *g;
@@ -49,17 +38,17 @@ static double node_ops(const GraphNode *node)
 
 /* ---- Heads ------------------------------------------------------------------------------ */
 
-/* The height that makes TASKS tasks per core, or fewer with LEAST_TASK points each. It is rounded, so that members at
- * half the resolution have whole strips too. */
+/* The height that makes TILE_TASKS tasks per core, or fewer with TILE_LEAST_TASK points each. It is rounded, so that
+ * members at half the resolution have whole strips too. */
 static int64_t strip_height(const Strips *s, const GraphNode *node, int64_t outer)
 {
-    const int64_t strips = (TASKS * s->m->cores + outer - 1) / outer, rows = box_extent(&node->box, 1);
+    const int64_t strips = (TILE_TASKS * s->m->cores + outer - 1) / outer, rows = box_extent(&node->box, 1);
     const int64_t per_row = box_points(&node->box, node->rank) / (outer * (rows > 0 ? rows : 1));
-    const int64_t least   = LEAST_TASK / (per_row > 0 ? per_row : 1);
+    const int64_t least   = TILE_LEAST_TASK / (per_row > 0 ? per_row : 1);
     int64_t       height  = rows / (strips > 0 ? strips : 1);
     height                = height < least ? least : height;
-    height                = height > MOST_ROWS ? MOST_ROWS : height;
-    const int64_t unit    = height >= 64 ? UNIT : height >= 16 ? 8 : height >= 4 ? 4 : 1;
+    height                = height > STRIP_MOST_ROWS ? STRIP_MOST_ROWS : height;
+    const int64_t unit    = height >= 64 ? STRIP_UNIT : height >= 16 ? 8 : height >= 4 ? 4 : 1;
     return height < 1 ? 1 : height / unit * unit;
 }
 
@@ -69,13 +58,13 @@ static void make_head(Strips *s, int at)
     const GraphNode *node  = &s->g->nodes[at];
     Group           *gr    = &s->d.groups[s->d.choices[at].group];
     const int        lanes = draft_lanes(&s->d, at);
-    const bool       few   = tile_planes(node) <= FEW_PLANES;
+    const bool       few   = tile_planes(node) <= TILE_FEW_PLANES;
     if (draft_main(&s->d, at) == NO_DEF || node->kind == NODE_EXTERN)
         return;
     gr->stream = cost_streams(&s->d, at, s->m);
     if (node->rank == 1) {
-        const int64_t chunk = box_extent(&node->box, 0) / (TASKS * s->m->cores) / lanes * lanes;
-        if (chunk >= LEAST_CHUNK)
+        const int64_t chunk = box_extent(&node->box, 0) / (TILE_TASKS * s->m->cores) / lanes * lanes;
+        if (chunk >= STRIP_LEAST_CHUNK)
             group_add_loop(gr, 0, chunk, true, false);
         group_add_loop(gr, 0, lanes, false, true);
         return;
@@ -197,13 +186,13 @@ static bool join(Strips *s, int at)
     const double per_row   = (double)box_points(&s->row[at], node->rank),
                  per_strip = (double)box_points(&s->boxes[at], node->rank);
     const double own       = per_strip * pieces_of(s, gr) / (double)box_points(&node->box, node->rank) - 1;
-    const bool   whole     = per_strip >= nearly_all * (double)box_points(&node->box, node->rank);
-    const bool   redundant = own > most_own || redundancy(s, gr, group) > most_redundant;
+    const bool   whole     = per_strip >= NEARLY_ALL * (double)box_points(&node->box, node->rank);
+    const bool   redundant = own > STRIP_MOST_OWN || redundancy(s, gr, group) > STRIP_MOST_REDUNDANT;
     if (whole || redundant || !has_rows(s, at) || rows_held(s, group) > machine_kept_l2(s->m)) {
         s->d.choices[at] = had;
         return false;
     }
-    if (per_row * (double)gr->loops[strip].step <= no_reuse * per_strip)
+    if (per_row * (double)gr->loops[strip].step <= NO_REUSE * per_strip)
         s->d.choices[at].store = strip + 1; /* no row is read twice */
     return true;
 }
@@ -216,7 +205,7 @@ static bool join_higher(Strips *s, int at)
         return false;
     GroupLoop    *loop = &s->d.groups[group].loops[strip];
     const int64_t had = loop->step, most = box_extent(&s->g->nodes[s->d.groups[group].head].box, 1) /
-                                           (LEAST_TASKS * s->m->cores) / UNIT * UNIT;
+                                           (STRIP_LEAST_TASKS * s->m->cores) / STRIP_UNIT * STRIP_UNIT;
     if (most <= had)
         return false;
     loop->step = most;

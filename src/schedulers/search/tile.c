@@ -14,22 +14,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum {
-    MOST_TIMES = 6,  /* evaluations of an inlined point for each that is needed */
-    MOST_BAND  = 32, /* rows */
-    MOST_STEPS = 16, /* of a sum that is unrolled */
-    FEW_OPS    = 8   /* per point */
-};
-
-/* Predicted times, relative to the best so far: see try_shape. */
-static const double better = 0.97, much_better = 0.65;
-/* The same for the choice of one member. */
-static const double better_choice = 0.99;
-/* Points of a window, relative to those of one step, up to which nothing is read again. */
-static const double no_reuse = 1.05;
-/* Of a member's points: a tile that needs more of them needs it whole. */
-static const double nearly_all = 0.9;
-
 TileSpace tile_space(Draft *d, const Machine *m, const SchedulerOptions *options, Arena *arena)
 {
     const size_t n = (size_t)d->graph->node_count + 1;
@@ -205,7 +189,7 @@ static void store_inside(TileSpace *t, const TileShape *shape, const Places *at)
         t->points[i] = points_in(t, i) * (double)window[1] / (double)shape->size[1];
     tile_boxes(t, window);
     for (int i = 0; i + 1 < t->count; i++)
-        choice_of(t, i)->store = points_in(t, i) <= no_reuse * t->points[i] ? at->band : at->tile < 0 ? 0 : at->tile;
+        choice_of(t, i)->store = points_in(t, i) <= NO_REUSE * t->points[i] ? at->band : at->tile < 0 ? 0 : at->tile;
 }
 
 /* Gives all members the same levels. */
@@ -255,7 +239,7 @@ static bool is_all_of_one(TileSpace *t, const TileShape *shape)
     tile_boxes(t, shape->size);
     for (int i = 0; i + 1 < t->count && !whole; i++) {
         const GraphNode *node = &t->g->nodes[t->nodes[i]];
-        if (points_in(t, i) > nearly_all * (double)box_points(&node->box, node->rank))
+        if (points_in(t, i) > NEARLY_ALL * (double)box_points(&node->box, node->rank))
             return true;
     }
     return false;
@@ -284,7 +268,7 @@ static void try_shape(TileSpace *t, Group *gr, const TileShape *shape, Best *bes
 {
     Places       at;
     const double cost = shape_cost(t, gr, shape, &at);
-    if (cost < (shape->size[0] < best->shape.size[0] ? much_better : better) * best->cost)
+    if (cost < (shape->size[0] < best->shape.size[0] ? TILE_MUCH_BETTER : TILE_BETTER) * best->cost)
         *best = (Best){ cost, *shape };
 }
 
@@ -299,8 +283,9 @@ static int64_t strip_height(const TileSpace *t, const TileShape *shape, int task
         outer *= d > 1 ? (box_extent(&head->box, d) + shape->size[d] - 1) / shape->size[d] : 1;
         row *= d != 1 ? shape->size[d] : 1;
     }
-    const int64_t strips = ((int64_t)tasks * t->m->cores + outer - 1) / outer, least = LEAST_TASK / (row > 0 ? row : 1);
-    int64_t       height = rows / strips;
+    const int64_t strips = ((int64_t)tasks * t->m->cores + outer - 1) / outer,
+                  least  = TILE_LEAST_TASK / (row > 0 ? row : 1);
+    int64_t height       = rows / strips;
     if (strips <= 1)
         return rows;
     height             = height < least ? least : height;
@@ -328,7 +313,7 @@ static int64_t rows_of_coarsest(const TileSpace *t)
     int64_t       most = 1;
     for (int i = 0; i + 1 < t->count; i++) {
         const GraphNode *node = &t->g->nodes[t->nodes[i]];
-        while (node->rank > 1 && most < MOST_BAND && box_extent(&node->box, 1) * most * 3 / 2 < rows)
+        while (node->rank > 1 && most < TILE_MOST_BAND && box_extent(&node->box, 1) * most * 3 / 2 < rows)
             most *= 2;
     }
     return most;
@@ -351,23 +336,23 @@ static void try_two_levels(TileSpace *t, Group *gr, TileEffort effort, Best *bes
 {
     const double  l1 = (double)t->m->l1, l2 = machine_kept_l2(t->m);
     const int64_t coarsest = rows_of_coarsest(t);
-    const bool    few      = tile_planes(&t->g->nodes[t->head]) <= FEW_PLANES;
-    try_strips(t, gr, TASKS, 1, few, l2, best);
+    const bool    few      = tile_planes(&t->g->nodes[t->head]) <= TILE_FEW_PLANES;
+    try_strips(t, gr, TILE_TASKS, 1, few, l2, best);
     if (coarsest > 1)
-        try_strips(t, gr, TASKS, coarsest, few, l2, best);
+        try_strips(t, gr, TILE_TASKS, coarsest, few, l2, best);
     if (few && has_planes(t) && t->count > 1)
-        try_strips(t, gr, TASKS, 1, false, l2, best);
+        try_strips(t, gr, TILE_TASKS, 1, false, l2, best);
     if (effort == TILE_QUICK)
         return;
-    for (int64_t band = 1; band <= MOST_BAND && t->count > 1; band *= 2) {
-        try_strips(t, gr, TASKS, band, few, l1, best);
-        try_strips(t, gr, TASKS, band, few, l2, best);
-        try_strips(t, gr, TASKS, band, few, INFINITY, best);
+    for (int64_t band = 1; band <= TILE_MOST_BAND && t->count > 1; band *= 2) {
+        try_strips(t, gr, TILE_TASKS, band, few, l1, best);
+        try_strips(t, gr, TILE_TASKS, band, few, l2, best);
+        try_strips(t, gr, TILE_TASKS, band, few, INFINITY, best);
         if (few && has_planes(t))
-            try_strips(t, gr, TASKS, band, false, l2, best);
+            try_strips(t, gr, TILE_TASKS, band, false, l2, best);
     }
     const TileShape found = best->shape;
-    for (int tasks = 2; tasks <= 4 * TASKS && found.band; tasks *= 2) {
+    for (int tasks = 2; tasks <= 4 * TILE_TASKS && found.band; tasks *= 2) {
         TileShape shape = found;
         shape.size[1]   = strip_height(t, &shape, tasks);
         shape.band      = shape.band < shape.size[1] ? shape.band : shape.size[1];
@@ -393,9 +378,9 @@ static void try_slices(TileSpace *t, Group *gr, int64_t least, Best *best)
 static void try_chunks(TileSpace *t, Group *gr, Best *best)
 {
     const int64_t all = box_extent(&t->g->nodes[t->head].box, 0);
-    for (int tasks = 1; tasks <= 4 * TASKS; tasks *= 2) {
+    for (int tasks = 1; tasks <= 4 * TILE_TASKS; tasks *= 2) {
         TileShape shape = { .size = { all / ((int64_t)tasks * t->m->cores) } };
-        shape.size[0]   = shape.size[0] < LEAST_TASK / 2 ? LEAST_TASK / 2 : shape.size[0];
+        shape.size[0]   = shape.size[0] < TILE_LEAST_TASK / 2 ? TILE_LEAST_TASK / 2 : shape.size[0];
         shape.size[0]   = shape.size[0] > all ? all : shape.size[0];
         try_shape(t, gr, &shape, best);
     }
@@ -424,17 +409,18 @@ static bool is_of_one(const GraphNode *node)
     for (int i = 0; i < node->out_count; i++)
         gathered |= node->out[i]->gathers;
     const bool single = node->def_count == 1 && node->in_count == 1 && node->in[0]->pointwise;
-    return gathered && single && node->defs[0].ops <= FEW_OPS;
+    return gathered && single && node->defs[0].ops <= TILE_FEW_OPS;
 }
 
 bool tile_may_inline(const Draft *d, int s)
 {
     const GraphNode *node = &d->graph->nodes[s];
     for (int k = 1; k < node->def_count; k++)
-        if (node->defs[k].steps > MOST_STEPS)
+        if (node->defs[k].steps > TILE_MOST_STEPS)
             return false;
     return draft_may_inline(d, s) &&
-           (is_of_one(node) || asked_for(d, s) <= MOST_TIMES * (node->defs[0].points > 1 ? node->defs[0].points : 1));
+           (is_of_one(node) ||
+            asked_for(d, s) <= TILE_MOST_TIMES * (node->defs[0].points > 1 ? node->defs[0].points : 1));
 }
 
 /* Changes one member, and keeps the change if it is worth it. */
@@ -443,7 +429,7 @@ static void try_choice(TileSpace *t, const Places *at, int place, Choice with, d
     *choice_of(t, place) = with;
     follow_readers(t, at);
     const double now = cost_now(t);
-    if (now < better_choice * *cost) {
+    if (now < TILE_BETTER_CHOICE * *cost) {
         *cost = now;
         keep_choices(t);
     } else {

@@ -5,12 +5,6 @@
 
 #include "schedulers/search/tile.h"
 
-enum {
-    TASKS      = 4,       /* for each core */
-    LEAST_TASK = 1 << 13, /* points */
-    FEW_PLANES = 8        /* so many can be inside the loop over rows */
-};
-
 /* The tiles of a head, of at most two levels. */
 typedef struct TileShape {
     int64_t size[KN_MAX_RANK]; /* of the outer tiles, which are the tasks, by dimension; 0 beyond the head's rank */

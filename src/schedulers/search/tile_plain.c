@@ -14,8 +14,6 @@
 
 #include <math.h>
 
-static const double w1 = 47.04, w2 = 1, w3 = 13.18, w4 = 33.57;
-
 typedef struct Terms {
     double live, computed, overlap, tiles;
 } Terms;
@@ -103,6 +101,6 @@ double tile_plain_cost(TileSpace *t, TileShape *shape)
         terms              = terms_of(t, shape);
     }
     const double busy = fmod(terms.tiles + cores - 1, cores) / cores;
-    return w1 * terms.live / terms.computed - w2 * busy + w3 * terms.overlap / (terms.computed - terms.overlap) +
-           w4 * difference(t);
+    return WEIGHT_LIVE * terms.live / terms.computed - WEIGHT_CORES * busy +
+           WEIGHT_OVERLAP * terms.overlap / (terms.computed - terms.overlap) + WEIGHT_EXTENTS * difference(t);
 }

@@ -11,13 +11,6 @@
 
 #include <math.h>
 
-enum {
-    INNERMOST   = 256,  /* points of a tile along the first dimension */
-    LEAST_WIDTH = 64,   /* points */
-    MOST_WIDTH  = 1024, /* points */
-    MOST_ROUNDS = 24    /* of shrinking */
-};
-
 int64_t tile_planes(const GraphNode *head)
 {
     int64_t planes = 1;
@@ -83,15 +76,16 @@ static double reuse_along(const TileSpace *t, int dim)
 static void compute_sizes(const TileSpace *t, double volume, int64_t *size)
 {
     const GraphNode *head = &t->g->nodes[t->head];
-    const int last = tile_planes(head) <= FEW_PLANES && head->rank > 1 ? 1 : head->rank - 1; /* dimensions that share */
-    double    gamma[KN_MAX_RANK], most = 1, tau = volume;
+    const int        last =
+        tile_planes(head) <= TILE_FEW_PLANES && head->rank > 1 ? 1 : head->rank - 1; /* dimensions that share */
+    double gamma[KN_MAX_RANK], most = 1, tau = volume;
     for (int d = 1; d <= last; d++) {
         gamma[d] = reuse_along(t, d);
         most     = fmax(most, gamma[d]);
     }
     for (int d = 0; d < head->rank; d++) {
         const int64_t all = box_extent(&head->box, d);
-        size[d]           = d == 0 && all > INNERMOST ? INNERMOST : all;
+        size[d]           = d == 0 && all > TILE_WIDTH ? TILE_WIDTH : all;
         tau /= d >= 1 && d <= last ? gamma[d] / most : (double)size[d];
     }
     tau = last > 0 ? pow(tau, 1.0 / last) : tau;
@@ -105,7 +99,7 @@ static void compute_sizes(const TileSpace *t, double volume, int64_t *size)
 static void shrink(TileSpace *t, double cache, int64_t *size)
 {
     const int rank = t->g->nodes[t->head].rank;
-    for (int round = 0; round < MOST_ROUNDS; round++) {
+    for (int round = 0; round < TILE_MOST_ROUNDS; round++) {
         tile_boxes(t, size);
         const double part    = cache / tile_bytes(t);
         int          largest = rank > 1 ? 1 : 0;
@@ -115,7 +109,7 @@ static void shrink(TileSpace *t, double cache, int64_t *size)
             largest = size[d] > size[largest] ? d : largest;
         if (largest > 0 && size[largest] > 1)
             size[largest] = (int64_t)fmax(fmin((double)size[largest] * fmax(part, 0.25), (double)size[largest] - 1), 1);
-        else if (size[0] > LEAST_WIDTH)
+        else if (size[0] > TILE_LEAST_WIDTH)
             size[0] /= 2;
         else
             return;
@@ -131,7 +125,7 @@ TileShape tile_for_cache(TileSpace *t, double cache)
         const GraphNode *node = &t->g->nodes[t->nodes[i]];
         total += (double)box_points(&node->box, node->rank) * (double)node->bytes;
     }
-    const double held = fmin(total / (TASKS * t->m->cores), cache); /* enough tiles for all cores */
+    const double held = fmin(total / (TILE_TASKS * t->m->cores), cache); /* enough tiles for all cores */
     compute_sizes(t, held / t->count / (bytes < 1 ? 1 : bytes), shape.size);
     shrink(t, held, shape.size);
     return shape;
@@ -161,8 +155,8 @@ bool tile_least_overlap(TileSpace *t, double cache, TileShape *shape)
     TileShape        now  = { .band = 0 };
     for (int d = 0; d < head->rank; d++)
         now.size[d] = d > 1 ? 1 : box_extent(&head->box, d);
-    for (int64_t width = box_extent(&head->box, 0); width >= LEAST_WIDTH;
-         width         = width > MOST_WIDTH ? MOST_WIDTH : width / 2) {
+    for (int64_t width = box_extent(&head->box, 0); width >= TILE_LEAST_WIDTH;
+         width         = width > TILE_MOST_WIDTH ? TILE_MOST_WIDTH : width / 2) {
         now.size[0] = width;
         if (!most_rows(t, cache, now.size))
             continue;
@@ -182,12 +176,13 @@ int64_t tile_fit_width(TileSpace *t, const TileShape *shape, double cache)
     int64_t window[KN_MAX_RANK];
     memcpy(window, shape->size, sizeof window);
     window[1] = shape->band < window[1] ? shape->band : window[1];
-    while (window[0] > LEAST_WIDTH) {
+    while (window[0] > TILE_LEAST_WIDTH) {
         tile_boxes(t, window);
         if (tile_bytes(t) <= cache)
             break;
-        window[0] =
-            window[0] / 2 < LEAST_WIDTH ? LEAST_WIDTH : (window[0] / 2 + LEAST_WIDTH - 1) / LEAST_WIDTH * LEAST_WIDTH;
+        window[0] = window[0] / 2 < TILE_LEAST_WIDTH
+                        ? TILE_LEAST_WIDTH
+                        : (window[0] / 2 + TILE_LEAST_WIDTH - 1) / TILE_LEAST_WIDTH * TILE_LEAST_WIDTH;
     }
     return window[0];
 }

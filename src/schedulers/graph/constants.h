@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/* The numbers of the schedulers: what the model, the rules and the searches take for granted.
+ *
+ * What a machine is like is in a Machine (model/machine.h), and can be measured by `kiln calibrate`. These are the same
+ * on every machine; none is fitted. The origin of a number says how far to trust it:
+ *
+ *     measured    the remark says on what
+ *     paper       a paper's own number
+ *     known       of processors in general
+ *     chosen      by hand, so that the apps' schedules are good; bench/tau and bench/ablation show what they are worth
+ *     limit       it bounds what a search or an analysis takes; it is no judgement
+ *
+ * A row: name, value, unit, origin, what it is. Limits that only keep arrays and recursions finite are beside them. */
+#ifndef KILN_SCHEDULERS_CONSTANTS_H
+#define KILN_SCHEDULERS_CONSTANTS_H
+
+/* clang-format off */
+
+/* ---- The program ----------------------------------------------------------------------------- */
+
+enum {
+    USUAL_EXTENT               = 1024,     /* points        chosen    extent of an output whose size is not known */
+    USUAL_CHANNELS             = 3,        /* points        chosen    the same along a third dimension */
+    OPS_BY_CONSTANT            = 3,        /* operations    chosen    an integer division by a constant */
+    OPS_BY_POWER               = 1,        /* operations    chosen    an integer division by a power of two */
+};
+
+/* ---- The model ------------------------------------------------------------------------------- */
+
+enum {
+    LINES_AHEAD                = 18,       /* lines         chosen    latency of a run's start, in line transfers */
+    PAGE_BYTES                 = 4096,     /* bytes         known     the hardware prefetcher stops at the end of a
+                                                                      page */
+    MOST_OUTSTANDING           = 12,       /* lines         known     fetches that one core has in flight */
+    MOST_STREAMS               = 32,       /* rows          known     streams that the hardware prefetcher follows */
+    LINE_WAIT                  = 10,       /* ns            chosen    a line that is not prefetched */
+    MOST_STRIDE                = 1 << 16,  /* elements      limit     larger strides are not told apart */
+    LINE_BYTES                 = 64,       /* bytes         known     a cache line; what a streaming store should
+                                                                      fill at once */
+    SUM_LATENCY                = 8,        /* operations    chosen    from one step of a sum to the next */
+    LOOK_AHEAD                 = 200,      /* instructions  known     that a processor looks ahead */
+    OPS_OF_STEP                = 2,        /* operations    chosen    overhead of a loop over steps */
+    OPS_OF_STEP_BY_DATA        = 30,       /* operations    chosen    the same where data decide the address */
+    LOADS_OF_CONFLICT          = 3,        /* loads         chosen    a load where rows conflict in the L1 */
+    SLIDE_ROWS                 = 8,        /* rows          chosen    updating the bounds of a sliding window takes
+                                                                      as long as starting so many rows */
+    STEPS_PER_NODE             = 8,        /* steps         limit     of the context's quota for one node of a
+                                                                      predicted group; a step takes about 100 ns */
+    MANY_ROWS                  = 16,       /* rows          chosen    a run of rows: bounds of split rows are
+                                                                      computed once for all of them */
+    L1_WAYS                    = 8,        /* lines         known     that one set of an L1 holds */
+};
+
+static const double SPLIT_ROW_IN_RUN           = 0.5;    /* of a row      chosen    cost of a split row in a run of
+                                                                                    rows, relative to one by itself */
+static const double GATHER_PER_LANE            = 1.5;    /* loads         chosen    a lane of a gather */
+static const double INVARIANT_GATHER_PER_LANE  = 0.75;   /* loads         chosen    the same at an address that was
+                                                                                    gathered before */
+static const double NEARLY_WHOLE_ROW           = 1.25;   /* of a row      chosen    a row counts as whole if the
+                                                                                    node's is shorter than so many:
+                                                                                    clamps at its ends are split off */
+
+/* ---- Drafts ---------------------------------------------------------------------------------- */
+
+enum {
+    ROW_COPY_LEAST_WORK        = 6,        /* operations    chosen    and loads: less is recomputed as fast as a row
+                                                                      is stored and loaded again */
+    MOST_INLINED_DEPTH         = 4,        /* nodes         limit     inlined nodes that a copy is looked for through */
+    CHAIN_ROWS                 = 8,        /* rows          chosen    that each node of a chain stores */
+    GRID_FEW_PLANES            = 4,        /* planes        chosen    a dimension of a grid with no more is of
+                                                                      planes, not of cells */
+    GRID_CELLS                 = 4,        /* cells         chosen    of a grid at a time */
+    GRID_LEAST_LANES           = 4,        /* lanes         chosen    of a grid's vectors */
+    PRIVATE_COPIES             = 4,        /* copies        chosen    of a histogram in a strip, where it has several */
+    MOST_SCAN_WIDTH            = 256,      /* points        chosen    of a strip across a scan */
+    SCAN_TRANSPOSED            = 4,        /* vectors       chosen    that are transposed together */
+    SCAN_AHEAD                 = 16,       /* rows          chosen    to prefetch ahead of a scan */
+    SEPARATE_LEAST_SIDE        = 3,        /* taps          chosen    of the side of a window that is separated */
+    SEPARATE_TERM_OPS          = 2,        /* operations    chosen    of a term of a separated sum */
+    TAIL_MOST_PART             = 16,       /* parts         chosen    a tail that is computed again is no more than
+                                                                      one of so many of the row */
+    SHORT_REDUCTION            = 64,       /* steps         chosen    a loop over no more stays inside the vectors */
+};
+
+static const double HARDLY_MORE                = 1.02;   /* evaluations   chosen    of a point for each that is
+                                                                                    needed, up to which recomputation
+                                                                                    is negligible */
+
+/* ---- Rules ----------------------------------------------------------------------------------- */
+
+enum {
+    FREE_OPS                   = 2,        /* operations    chosen    per point, that are free to repeat: as in
+                                                                      plan/inline.c */
+    CHEAP_OPS                  = 8,        /* operations    chosen    per point, that are cheap to repeat */
+    PLAIN_MOST_TIMES           = 32,       /* evaluations   chosen    of an inlined point for each that is needed:
+                                                                      never more */
+    MANY_PLANES                = 4,        /* planes        chosen    for each point of the readers, from which on a
+                                                                      node is a table */
+    PRIVATE_TASKS              = 4,        /* tasks         chosen    of a histogram for each core */
+    STEPS_PER_BIN              = 8,        /* steps         chosen    of a private copy for each of its bins */
+    PRIVATE_LEAST_STEPS        = 1 << 14,  /* steps         chosen    of a histogram that is privatized */
+    SCAN_LEAST_POINTS          = 1 << 14,  /* points        chosen    of a scan that is cut in strips */
+    GRID_MOST_TASKS            = 8,        /* tasks         chosen    of the readers of a grid */
+    GRID_LEAST_STEP            = 4,        /* rows          chosen    of such a task */
+    CHANNELS_MOST              = 4,        /* planes        chosen    that are interleaved */
+    CHANNELS_MOST_OPS          = 64,       /* operations    chosen    of a copy: more would spill */
+    STEP_TILE_WIDE             = 8,        /* vectors       chosen    in a row of a tile of sums */
+    STEP_TILE_HIGH             = 16,       /* rows          chosen    of a tile of sums */
+    STEP_TRIVIAL_OPS           = 1,        /* operations    chosen    per point: less is recomputed for each tap */
+    STEP_LEAST_STEPS           = 4,        /* steps         chosen    of a sum whose producers are inside its steps */
+    STEP_MOST_AGAIN            = 2,        /* evaluations   chosen    of a point for each that is needed */
+    MOST_FETCHED               = 8,        /* rows          chosen    prefetched beside the new ones; each line has a
+                                                                      cost */
+    TIME_LEAST_STEPS           = 4,        /* steps         chosen    of time that are tiled */
+    TIME_LEAST_SIZE            = 8,        /* points        chosen    of a diamond */
+    TIME_MOST_SIZE             = 64,       /* points        chosen    of a diamond */
+    TIME_PIECED_SIZE           = 24,       /* points        chosen    of a diamond in pieces */
+    TIME_TILES_A_THREAD        = 2,        /* tiles         chosen    at a time for each thread */
+    ROWS_MOST_SPAN             = 4,        /* rows          chosen    of a stencil, less one, whose rows are blocked */
+    ROWS_MOST_OPS              = 40,       /* operations    chosen    per point */
+    ROWS_MOST_DEPTH            = 5,        /* nodes         chosen    in a chain: longer ones are never cheap */
+    ROWS_SHORT_WINDOW          = 16,       /* steps         chosen    that are unrolled */
+    ROWS_MOST_UPSAMPLING       = 4,        /* points        chosen    for each point of the producer */
+    VECTORS_OF_SUM             = 4,        /* vectors       chosen    that share the work of a step */
+    REGISTERS_LEAST_STEPS      = 8,        /* steps         chosen    of a sum in registers */
+    REGISTERS_MOST_VECTORS     = 4,        /* vectors       chosen    of a register tile along v */
+    REGISTERS_LEAST_ROWS       = 4,        /* rows          chosen    of a register tile along u */
+    REGISTERS_MOST_ROWS        = 6,        /* rows          chosen    the same */
+    REGISTERS_TASKS            = 3,        /* tasks         chosen    for each core */
+    REGISTERS_LEAST_WORK       = 1 << 16,  /* steps         chosen    over all points: less is not worth a copy */
+    CHAIN_ROWS_AT_ONCE         = 4,        /* rows          chosen    of a chain that are computed at a time */
+    LEAST_CHAIN                = 4,        /* nodes         chosen    of a chain */
+    HALF_WIDE_BITS             = 512,      /* bits          measured  of a register that is halved: see the rule's
+                                                                      own words */
+    HALF_LONG_SUM              = 12,       /* steps         chosen    a sum with more has whole vectors */
+    SLICE_LEAST_WINDOWS        = 4,        /* nodes         chosen    that read windows or with a stride */
+    MUCH_OPS                   = 8,        /* operations    chosen    per point, of a sum that is stored */
+    MANY_STEPS                 = 1024,     /* steps         chosen    of such a sum */
+    CHANNELS_MOST_DEPTH        = 4,        /* nodes         limit     inlined nodes that are looked through for what
+                                                                      planes share */
+};
+
+static const double NO_WORSE                   = 1.03;   /* of the time   measured  predicted, up to which a rule
+                                                                                    stays. With two threads: at 1.00
+                                                                                    step-producers is refused in
+                                                                                    lens_blur, by 1.009, which takes
+                                                                                    15.4 ms instead of 12.4 (noise 16
+                                                                                    %) */
+static const double REGISTERS_ROW_VALUE        = 0.015;  /* of the work   chosen    of a tile: what another row is
+                                                                                    worth against waste */
+
+/* ---- Searches -------------------------------------------------------------------------------- */
+
+enum {
+    NEAR_PERCENT               = 12,       /* per cent      measured  auto takes drafts that are predicted to be at
+                                                                      most so much slower than the fastest. Without a
+                                                                      limit the least regret of max_filter, one core
+                                                                      with an L2 of 1280 KiB, is that of a draft
+                                                                      predicted to be 35 % slower there */
+    AS_GOOD_PERCENT            = 8,        /* per cent      measured  of those it takes one whose regret is so near the
+                                                                      least if it moves far fewer bytes. nl_means, an
+                                                                      L2 of 1280 KiB: the draft that moves a quarter of
+                                                                      the bytes is predicted to take 1.062 times as
+                                                                      long, and takes 0.94 */
+    FAR_LESS_PERCENT           = 50,       /* per cent      chosen    of the bytes, which are far fewer */
+    SHORT_SUM                  = 27,       /* steps         chosen    of a sum up to which it is unrolled */
+    TILE_WIDTH                 = 256,      /* points        paper     of a tile along the first dimension (Jangda and
+                                                                      Bondhugula 2020, Algorithm 2) */
+    TILE_LEAST_WIDTH           = 64,       /* points        chosen    the same */
+    TILE_MOST_WIDTH            = 1024,     /* points        chosen    the same */
+    TILE_MOST_ROUNDS           = 24,       /* rounds        limit     of shrinking */
+    TILE_TASKS                 = 4,        /* tasks         chosen    for each core */
+    TILE_LEAST_TASK            = 1 << 13,  /* points        chosen    of a task */
+    TILE_FEW_PLANES            = 8,        /* planes        chosen    so many can be inside the loop over rows */
+    TILE_MOST_TIMES            = 6,        /* evaluations   chosen    of an inlined point for each that is needed */
+    TILE_MOST_BAND             = 32,       /* rows          chosen    of a band of a tile */
+    TILE_MOST_STEPS            = 16,       /* steps         chosen    of a sum that is unrolled */
+    TILE_FEW_OPS               = 8,        /* operations    chosen    per point */
+    GROUP_STATES               = 50000,    /* groups        limit     to visit */
+    GROUP_MOST_WIDTH           = 512,      /* down-sets     limit     of a size */
+    GROUP_LEAST_WIDTH          = 16,       /* down-sets     limit     of a size */
+    GROUP_DOWN_SETS            = 65536,    /* down-sets     limit     over all sizes */
+    GROUP_ROOM                 = 4,        /* widths        limit     that a level holds before it is cut to one */
+    DP_STATES                  = 400,      /* groups        limit     to visit, and four for each node */
+    DP_NODES_PER_SECOND        = 200000,   /* nodes         measured  of groups that are costed in a second of the
+                                                                      budget */
+    REUSE_NODE_STEPS           = 2,        /* steps         limit     of the context's quota for a node, as
+                                                                      STEPS_PER_NODE */
+    REUSE_LINES_AHEAD          = 8,        /* lines         chosen    of latency at the start of a row that is not in
+                                                                      the caches */
+    REUSE_FEW_ITERATIONS       = 8,        /* iterations    chosen    a loop with no more is not interchanged */
+    REUSE_MOST_SIZES           = 24,       /* sizes         limit     of a dimension */
+    REUSE_SMALL_SEGMENT        = 6,        /* nodes         limit     all combinations of sizes are tried */
+    REUSE_LEAST_TASK           = 1 << 12,  /* points        chosen    of a task */
+    REUSE_PASSES               = 2,        /* passes        limit     over the dimensions of other segments */
+    REUSE_MOST_TRIED           = 200,      /* cuts          limit     of a segment */
+    STRIP_MOST_ROWS            = 256,      /* rows          chosen    of a strip */
+    STRIP_UNIT                 = 32,       /* rows          chosen    high strips are multiples of it */
+    STRIP_LEAST_CHUNK          = 1 << 12,  /* points        chosen    of a chunk of a one-dimensional head */
+    STRIP_LEAST_TASKS          = 2,        /* tasks         chosen    for each core, in long chains of stencils */
+};
+
+static const double TILE_BETTER                = 0.97;   /* of the time   chosen    predicted, relative to the best
+                                                                                    so far: see try_shape */
+static const double TILE_MUCH_BETTER           = 0.65;   /* of the time   chosen    the same */
+static const double TILE_BETTER_CHOICE         = 0.99;   /* of the time   chosen    the same for the choice of one
+                                                                                    member */
+static const double NO_REUSE                   = 1.05;   /* points        chosen    of a window or of single rows,
+                                                                                    relative to those of a step or
+                                                                                    strip, up to which nothing is
+                                                                                    read again */
+static const double NEARLY_ALL                 = 0.9;    /* of the points chosen    of a member: a tile or strip that
+                                                                                    needs more of them needs it whole */
+static const double WEIGHT_LIVE                = 47.04;  /*               paper     Jangda and Bondhugula 2020,
+                                                                                    equation 2, Table 3 for the Xeon */
+static const double WEIGHT_CORES               = 1.0;    /*               paper     the same */
+static const double WEIGHT_OVERLAP             = 13.18;  /*               paper     the same */
+static const double WEIGHT_EXTENTS             = 33.57;  /*               paper     the same */
+static const double DP_FAR_MORE                = 1.2;    /* of the time   chosen    of its nodes apart: a group that
+                                                                                    takes more is not grown */
+static const double DP_GAIN                    = 0.95;   /* of the time   chosen    before, to inline a group */
+static const double REUSE_GATHER_OPS           = 1.75;   /* operations    chosen    of a lane that is gathered */
+static const double REUSE_KNOWN_OPS            = 0.3;    /* operations    chosen    the same for an inlined node at
+                                                                                    an address that was gathered
+                                                                                    before */
+static const double REUSE_LEAST_PART           = 0.25;   /* of the time   chosen    of the smaller of arithmetic and
+                                                                                    traffic that does not overlap */
+static const double REUSE_KEPT_PART            = 0.75;   /* of a cache    chosen    the last level, that survives
+                                                                                    until it is reused */
+static const double REUSE_LEAST_GAIN           = 0.01;   /* of the cost   chosen    of a segment, that a cut gains */
+static const double REUSE_MOST_TIMES           = 32.0;   /* evaluations   chosen    of an inlined point for each that
+                                                                                    is needed */
+static const double STRIP_MOST_REDUNDANT       = 0.10;   /* of the work   chosen    of a group that is redundant, in
+                                                                                    the halos of strips */
+static const double STRIP_MOST_OWN             = 0.40;   /* of the work   chosen    the same of one member */
+
+/* clang-format on */
+
+#endif
