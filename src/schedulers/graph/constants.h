@@ -51,6 +51,14 @@ enum {
     L1_WAYS                    = 8,        /* lines         known     that one set of an L1 holds */
 };
 
+static const double KEPT_L2                    = 0.75;   /* of a cache    measured  that survives until it is reused:
+                                                                                    others use it too, and it is not
+                                                                                    replaced by LRU. A window in an L2 of
+                                                                                    2 MiB: 0.87 of it costs 5 % more
+                                                                                    per pixel than 0.67, 1.01 a third
+                                                                                    more */
+static const double KEPT_L3                    = 0.5;    /* of a cache    measured  the same: of 48 MiB 15 were seen to
+                                                                                    survive */
 static const double SPLIT_ROW_IN_RUN           = 0.5;    /* of a row      chosen    cost of a split row in a run of
                                                                                     rows, relative to one by itself */
 static const double GATHER_PER_LANE            = 1.5;    /* loads         chosen    a lane of a gather */
@@ -163,6 +171,13 @@ enum {
                                                                       the bytes is predicted to take 1.062 times as
                                                                       long, and takes 0.94 */
     FAR_LESS_PERCENT           = 50,       /* per cent      chosen    of the bytes, which are far fewer */
+    AUTO_FEW_NODES             = 16,       /* nodes         limit     of a graph for which every scheduler drafts for
+                                                                      smaller caches, too */
+    DOUBLE_LEAST_TAPS          = 12,       /* taps          measured  of a side that is doubled. Sums of 9x9
+                                                                      (bench/unseen/held/stereo) took 17.6 ms instead of
+                                                                      13.0 with one thread and 22.4 instead of 10.8 with
+                                                                      two; of 25x25 (bench/unseen/learn/box25) 1.7
+                                                                      instead of 3.3 and 1.4 instead of 1.6 */
     SHORT_SUM                  = 27,       /* steps         chosen    of a sum up to which it is unrolled */
     TILE_WIDTH                 = 256,      /* points        paper     of a tile along the first dimension (Jangda and
                                                                       Bondhugula 2020, Algorithm 2) */

@@ -200,9 +200,9 @@ static double loads_of_lane(const Tiles *t, const Edge *e, const Shape *sh)
     for (int d = 0; d < t->graph->nodes[e->producer].rank; d++)
         apart |= e->access[d].var == plane && !(e->gathers >> d & 1);
     if (plane < 2 || e->update >= 0 || !apart || s->defs[0].plane_invariant <= 0)
-        return gather_per_lane;
+        return GATHER_PER_LANE;
     const double copies = (double)sh->copies[plane];
-    return (gather_per_lane + (copies - 1) * invariant_gather_per_lane) / copies;
+    return (GATHER_PER_LANE + (copies - 1) * INVARIANT_GATHER_PER_LANE) / copies;
 }
 
 /* The cost of a load in dense loads. `reader`: the stride of the node that reads, 1 unless it is inlined. `by_data`:

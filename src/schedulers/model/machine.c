@@ -36,11 +36,6 @@ Machine machine_usual(void)
 
 /* ---- How much of a cache is counted ------------------------------------------------------- */
 
-/* The fraction of a cache that survives until it is reused: others use the cache too, and replacement is not exactly
- * LRU. Measured with a sliding window in an L2 of 2 MiB: a window of 0.87 of it costs 5 % more per pixel than one of
- * 0.67, one of 1.01 costs a third more. Of an L3 of 48 MiB 15 MiB were seen to survive. */
-static const double l2_part = 0.75, l3_part = 0.5;
-
 /* MACHINE_GUEST_L3: servers have 1.5 to 5 MiB of L3 per physical core. On two cores that are told 260 MiB, reading 4
  * MiB already runs at 28 bytes/ns, against 110 from L2 and 14 from memory. One thread there, ms of schedules made for
  * half of that L3, for 4 MiB a core, and by hand: max_filter 215, 78, 77; unsharp 9.7, 6.1, 6.0; blur 5.9, 4.1, 4.0.
@@ -52,12 +47,12 @@ double machine_claimed_cache(const Machine *m)
 
 double machine_kept_l2(const Machine *m)
 {
-    return l2_part * (double)m->l2 / m->l2_shared;
+    return KEPT_L2 * (double)m->l2 / m->l2_shared;
 }
 
 double machine_last_cache(const Machine *m)
 {
-    return fmax((double)m->l2, fmin(l3_part * (double)m->l3, machine_claimed_cache(m)));
+    return fmax((double)m->l2, fmin(KEPT_L3 * (double)m->l3, machine_claimed_cache(m)));
 }
 
 /* Measured with a sum of two rows, streaming against normal stores, with an L2 of 2 MiB. One thread: an output of 1 MiB

@@ -4,7 +4,7 @@
  * several plausible machines this is.
  *
  * Smaller Tiles are made to fill a cache. So the drafts for caches of half and of a quarter of the size are candidates,
- *         too: of the quick schedulers always, of all for graphs of at most FEW_NODES. `no-smaller-caches`
+ *         too: of the quick schedulers always, of all for graphs of at most AUTO_FEW_NODES. `no-smaller-caches`
  *         leaves them out.
  * Near    Only drafts within NEAR_PERCENT of the fastest on the machine as described are taken: the description is the
  *         likeliest of the machines. `no-robust` counts only this machine's times.
@@ -20,8 +20,6 @@
 
 #include <math.h>
 #include <time.h>
-
-enum { FEW_NODES = 16 /* of a graph for which every scheduler drafts for smaller caches, too */ };
 
 typedef struct Ask {
     const Graph            *g;
@@ -163,7 +161,7 @@ int scheduler_candidates(const Graph *g, const Machine *m, const SchedulerOption
                       .g = g, .m = m, .scheduler = &scheduler_table[i], .options = &share, .arena = arena, .out = out
             };
             share.budget = left > options->budget / 2 ? options->budget : left;
-            if ((count > 0 && left <= 0) || (factor > 1 && !scheduler_table[i].quick && g->node_count > FEW_NODES))
+            if ((count > 0 && left <= 0) || (factor > 1 && !scheduler_table[i].quick && g->node_count > AUTO_FEW_NODES))
                 continue;
             count = ask_for(&a, factor, count);
         }

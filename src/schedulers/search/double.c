@@ -12,11 +12,6 @@
 #include "schedulers/draft/pattern_forms.h"
 #include "schedulers/search/schedulers.h"
 
-/* Sides of fewer taps are left as they are. By doubling, sums of 9x9 (bench/unseen/held/stereo) took 17.6 ms instead
- * of 13.0 with one thread and 22.4 instead of 10.8 with two; of 25x25 (bench/unseen/learn/box25) 1.7 instead of 3.3
- * and 1.4 instead of 1.6. */
-enum { LEAST_TAPS = 12 };
-
 /* The argument along which reduction variable `rvar` goes; -1: none. */
 static int side_of(const Graph *g, const Func *f, int rvar)
 {
@@ -51,7 +46,7 @@ static int find_sides(const Graph *g, const Func *f, int *order)
         }
         dims[at]  = dim;
         order[at] = k;
-        is_long |= rvar_steps(&u->rvars[k]) >= LEAST_TAPS;
+        is_long |= rvar_steps(&u->rvars[k]) >= DOUBLE_LEAST_TAPS;
     }
     return is_long ? u->rvar_count : 0;
 }
@@ -75,7 +70,7 @@ static bool print_window(Text *out, const Graph *g, const Func *f)
         const RVar *v = &f->updates[0].rvars[order[i]];
         if (i + 1 < sides)
             text_printf(out, "%s.update(0).separate(%s)\n", name, v->name);
-        if (rvar_steps(v) >= LEAST_TAPS)
+        if (rvar_steps(v) >= DOUBLE_LEAST_TAPS)
             text_printf(out, "%s.update(0).double(%s)\n", name, v->name);
     }
     return sides > 0;
