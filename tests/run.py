@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: MIT
 """Runs the tests and ends with the line "N passed, N failed".
 
-    tests/run.py [-v] [--write] [FILTER …]      only tests whose name contains one of the filters; -v names each,
-                                                with its time
+    tests/run.py [-v] [--all] [--write] [FILTER …]      only tests whose name contains one of the filters; -v names
+                                                        each, with its time
 
+Tests of many like cases try a part of them, another one each day, so that all of it ends within minutes: those for
+which SAMPLED has a line, apps of FAMILIES, and with the sanitizers what a unit test asks check_sampled() about
+(unit/check.h). --all tries everything, which takes several times as long.
 --write puts the pictures that the commands of apps/*/*.md make beside these, instead of comparing them.
 
 What is run, with build/ and with the sanitizers of build-asan/:
@@ -14,9 +17,10 @@ What is run, with build/ and with the sanitizers of build-asan/:
   apps/NAME.json       {"app": "apps/blur/blur.kiln", "args": […], "golden": "golden/blur.npy", "tol": "0",
                        "fast": "1e-6"}: a program compared with a file beside the .json: interpreted; and compiled, with
                        the schedule that `auto` makes, by default and with the .sched beside it, with 1 and 2 threads:
-                       with --strict-float within tol, and as usual within fast, or tol (build/ only). Where there is
-                       an OpenCL device, on it too, by default and with the .cuda.sched beside it: with --strict-float
-                       it has the bits of the CPU, there with device_args in place of args where an app has some
+                       with --strict-float within tol, and as usual within fast, or tol (build/ only; which of these
+                       with how many threads: WAYS). Where there is an OpenCL device, on it too, by default and with
+                       the .cuda.sched beside it: with --strict-float it has the bits of the CPU, there with
+                       device_args in place of args where an app has some
   fuzz/regressions/*.kiln      programs that have failed once, and at least 1000 random ones that never ran before
                        (fuzz/programs.c); the same with schedules, and thousands of random cases that never ran before
                        (fuzz/schedules.c); fuzz/gpu/*.kiln and fresh ones for GPUs, executed, some of the former on PoCL
@@ -46,11 +50,24 @@ What cannot fail is refused: an expected text of … alone, a case that runs not
 import difflib, functools, glob, json, os, re, shutil, subprocess, sys, tempfile, time
 from concurrent.futures import ThreadPoolExecutor
 
+sys.dont_write_bytecode = True
+from sample import ALL, DAY
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILDS = ["build", "build-asan"]
 TIMEOUT = 300         # seconds, for one command
 MOST_LINES = 40       # of a failure that are shown
 WRITE = False         # --write
+# Scripts that try a part of their cases each day (tests/sample.py), and all with --all.
+SAMPLED = ("lint", "levels", "tile", "tile_cuda", "naive", "cback")
+# Apps that are one program with other constants: each day one of a family is tried in every way, the others in two.
+FAMILIES = ("multigrid2d_", "multigrid3d_")
+# Of a compiled app: number of threads and whether with --strict-float. Code does not depend on the number of threads
+# but for the schedule of `auto`, so that it is compiled twice there, and once for each kind of floats elsewhere.
+WAYS = {"auto": [(1, True), (2, False)], "none": [(1, True), (2, True)], "by hand": [(1, True), (2, True), (2, False)]}
+ALL_WAYS = [(threads, strict) for threads in (1, 2) for strict in (True, False)]
+# Not with the sanitizers: counts steps and bytes of code, and compiles nothing that unit-test_codegen does not.
+PLAIN_ONLY = {"unit-test_compile_cost"}
 ROUNDING = "6,0,0.02,64"      # of a picture's values: what JPEG makes of floats that were added up in another order
 
 
@@ -65,6 +82,8 @@ def execute(command, cwd, build):
                # gcc 12's leak checker crashes in the thread-local memory of a library that was loaded late, as LLVM is
                ASAN_OPTIONS="exitcode=99:detect_leaks=1:intercept_tls_get_addr=0",
                UBSAN_OPTIONS="exitcode=99:halt_on_error=1:print_stacktrace=1")
+    if ALL:
+        env["KILN_TEST_ALL"] = "1"
     try:
         done = subprocess.run(["bash", "-c", command], cwd=cwd, env=env, stdin=subprocess.DEVNULL, timeout=TIMEOUT,
                               capture_output=True)
@@ -153,7 +172,7 @@ def program_tests():
     for kind in ("unit", "api"):
         for source in sorted(glob.glob(f"{ROOT}/tests/{kind}/*.c")):
             name = f"{kind}-{os.path.basename(source)[:-2]}"
-            for build in BUILDS:
+            for build in BUILDS if name not in PLAIN_ONLY else BUILDS[:1]:
                 yield name, build, lambda build, n=name: run_program(f"{ROOT}/{build}/tests/{n}", build)
 
 
@@ -168,13 +187,13 @@ def built_without_isl(build, command):
 
 def fuzz_tests():
     fuzz = f"{ROOT}/tests/fuzz"
-    commands = {"fuzz: fresh programs": "fuzz-programs 0 2000 15",
+    commands = {"fuzz: fresh programs": "fuzz-programs 0 2000 10",
                 "fuzz: fresh graphs": "fuzz-graphs 0 2000 6",
                 "fuzz: regressions": f"fuzz-programs {fuzz}/regressions/*.kiln",
-                "fuzz: fresh schedules": "fuzz-schedules 0 400 25",
-                "fuzz: fresh schedules for GPUs": "fuzz-schedules --gpu 0 400 12",
+                "fuzz: fresh schedules": "fuzz-schedules 0 400 15",
+                "fuzz: fresh schedules for GPUs": "fuzz-schedules --gpu 0 400 8",
                 "fuzz: schedules for GPUs that failed once": f"fuzz-schedules --gpu {fuzz}/gpu/*.kiln",
-                "fuzz: fresh schedules as C": "fuzz-c 0 100 15",
+                "fuzz: fresh schedules as C": "fuzz-c 0 100 10",
                 "fuzz: regressions as C": f"fuzz-c {fuzz}/regressions/c_*.kiln",
                 "fuzz: schedules of regressions": f"fuzz-schedules {fuzz}/regressions/*.kiln",
                 "fuzz: corpus of parse": f"replay-parse {fuzz}/parse/*",
@@ -198,7 +217,7 @@ def run_on_opencl(build):
 
 def run_script(script, build):
     """What a script could not try, it says in lines that begin with `skipped:`; what it measured, with `measured:`."""
-    command = f"{ROOT}/tests/{script} {ROOT}/{build}"
+    command = f"{ROOT}/tests/{script} {ROOT}/{build}" + " --all" * (ALL and script in SAMPLED)
     result = execute(command, ROOT, build)
     expect_status(command, result)
     for line in re.findall(r"^(?:skipped|measured): .*", result[1], flags=re.M):
@@ -222,6 +241,26 @@ def has_opencl(build):
     return bool(found)
 
 
+def ways_of(schedule, has_turn):
+    """How an app is run on the CPU: (options, is it --strict-float)."""
+    forms = {"auto": "", "none": "--scheduler none", "by hand": f"--schedule {schedule}"}
+    if not os.path.exists(os.path.join(ROOT, schedule)):
+        del forms["by hand"]
+    ways = {form: ALL_WAYS if ALL else WAYS[form] for form in forms if has_turn or form == "auto"}
+    return [(f"{forms[form]} --threads {threads}" + " --strict-float" * strict, strict)
+            for form in ways for threads, strict in ways[form]]
+
+
+def has_turn(path):
+    """Is this app tried in every way? Of a family, one each day."""
+    name = os.path.basename(path)
+    family = next((f for f in FAMILIES if name.startswith(f)), None)
+    if ALL or not family:
+        return True
+    members = sorted(glob.glob(f"{ROOT}/tests/apps/{family}*.json"))
+    return members[DAY % len(members)] == path
+
+
 def run_app(path, build):
     with open(path, encoding="utf-8") as file:
         app = json.load(file)
@@ -231,13 +270,9 @@ def run_app(path, build):
         golden = os.path.join(os.path.dirname(path), app["golden"])
         schedule = app["app"].removesuffix(".kiln") + ".sched"
         exact, fast = app.get("tol", "0"), app.get("fast", app.get("tol", "0"))
-        ways = [("--interpret", exact)]
-        by_hand = [f"--schedule {schedule}"] if os.path.exists(os.path.join(ROOT, schedule)) else []
-        for way in ["", "--scheduler none"] + by_hand:
-            for threads in 1, 2:
-                ways += [(f"{way} --strict-float --threads {threads}", exact), (f"{way} --threads {threads}", fast)]
-        ways = [(quoted, way, golden, tolerance) for way, tolerance in ways]
-        if "asan" not in build and has_opencl(build):
+        ways = [(quoted, "--interpret", golden, exact)]
+        ways += [(quoted, way, golden, exact if strict else fast) for way, strict in ways_of(schedule, has_turn(path))]
+        if has_turn(path) and has_opencl(build):
             by_hand = app["app"].removesuffix(".kiln") + ".cuda.sched"
             plain = f"{folder}/plain.npy"
             on_device = quote(app.get("device_args", app["args"]))
@@ -248,6 +283,9 @@ def run_app(path, build):
                 ways.append((on_device, f"--target opencl --strict-float --schedule {by_hand}", plain, "0"))
         for args, way, expected, tolerance in ways:
             caches = f"KILN_CACHE={folder} POCL_CACHE_DIR={folder}"
+            if not ALL and "opencl" in way and "--schedule" not in way:
+                # Half the time, which is PoCL's compiler's; large kernels, as those by hand are, take longer so.
+                caches += " POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable"
             for command in (f"{caches} kiln run {app['app']} {args} {way} -o {folder}/out.npy",
                             f"kiln diff {folder}/out.npy {expected} --tol {tolerance}"):
                 expect_status(command, execute(command, ROOT, build))
@@ -338,7 +376,7 @@ def run_one(test):
 def main(words):
     global WRITE
     verbose, WRITE = "-v" in words, "--write" in words
-    filters = [w for w in words if w not in ("-v", "--write")]
+    filters = [w for w in words if w not in ("-v", "--write", "--all")]
     groups = (fuzz_tests, script_tests, app_tests, document_tests, program_tests, case_tests)      # the short ones last
     tests = [t for group in groups for t in group()
              if not filters or any(f in t[0] for f in filters)]

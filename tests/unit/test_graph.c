@@ -174,7 +174,8 @@ static void test_apps(void)
     if (glob("apps/*/*.kiln", 0, NULL, &found) != 0)
         return;
     for (size_t i = 0; i < found.gl_pathc; i++)
-        test_app(found.gl_pathv[i], &compared, &exact);
+        if (check_sampled(i))
+            test_app(found.gl_pathv[i], &compared, &exact);
     globfree(&found);
     printf("%d boxes compared, %d of them exact\n", compared, exact);
 }

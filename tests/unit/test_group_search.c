@@ -431,7 +431,7 @@ static void all(void *arg)
 {
     kn_context *cx = arg;
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-        compare_family(cx, &families[i], 200);
+        compare_family(cx, &families[i], check_fewer(200));
     for (int i = 0; i < 4; i++)
         paper_graphs(cx, i & 1, i & 2);
     for (size_t i = 0; i < sizeof larges / sizeof *larges; i++) {

@@ -137,6 +137,8 @@ static void test_memory(const Case *row)
 int main(void)
 {
     for (int i = 0; i < COUNT(cases); i++) {
+        if (!check_sampled((size_t)i))
+            continue;
         test_quota(&cases[i]);
         test_memory(&cases[i]);
     }
