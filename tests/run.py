@@ -66,7 +66,7 @@ FAMILIES = ("multigrid2d_", "multigrid3d_")
 # but for the schedule of `auto`, so that it is compiled twice there, and once for each kind of floats elsewhere.
 WAYS = {"auto": [(1, True), (2, False)], "none": [(1, True), (2, True)], "by hand": [(1, True), (2, True), (2, False)]}
 ALL_WAYS = [(threads, strict) for threads in (1, 2) for strict in (True, False)]
-# Not with the sanitizers: counts steps and bytes of code, and compiles nothing that unit-test_codegen does not.
+# Not with the sanitizers: it counts steps and bytes of code.
 PLAIN_ONLY = {"unit-test_compile_cost"}
 ROUNDING = "6,0,0.02,64"      # of a picture's values: what JPEG makes of floats that were added up in another order
 
