@@ -53,8 +53,8 @@ enum {
 
 static const double KEPT_L2                    = 0.75;   /* of a cache    measured  that survives until it is reused:
                                                                                     others use it too, and it is not
-                                                                                    replaced by LRU. A window in an L2 of
-                                                                                    2 MiB: 0.87 of it costs 5 % more
+                                                                                    replaced by LRU. A window in an L2
+                                                                                    of 2 MiB: 0.87 of it costs 5 % more
                                                                                     per pixel than 0.67, 1.01 a third
                                                                                     more */
 static const double KEPT_L3                    = 0.5;    /* of a cache    measured  the same: of 48 MiB 15 were seen to

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The machine: how much of its caches is counted, and its text form. One table of fields drives parsing, printing and
  * the errors. */
+#include "schedulers/graph/constants.h"
 #include "schedulers/model/machine.h"
 
 #include <inttypes.h>
