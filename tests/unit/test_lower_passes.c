@@ -223,8 +223,8 @@ static const Case cases[] = {
       "let x.part.end = out.extent.0 + out.min.0\n"
       "let x.part.steady = min(max(out.min.0, x.part.end), out.min.0 + 1)\n"
       "let x.part.edge = max(x.part.steady, min(in.extent.0, x.part.end))\n"
-      "for x from out.min.0 extent x.part.steady - out.min.0:\n"
-      "  out[i64(0)] = if out.min.0 == x then 0 else if x < in.extent.0 then in[i64(x)] else 3\n"
+      "if out.min.0 < x.part.steady:\n"
+      "  out[i64(0)] = 0\n"
       "for x from x.part.steady extent x.part.edge - x.part.steady:\n"
       "  out[i64(x) - i64(out.min.0)] = in[i64(x)]\n"
       "for x from x.part.edge extent x.part.end - x.part.edge:\n"
@@ -312,7 +312,7 @@ static const Case cases[] = {
       "    vector l from 0 extent 8:\n"
       "      let x = l + xo * 8\n"
       "      out[i64(x)] = in[i64(x)]\n"
-      "  for xo from xo.part.edge extent xo.part.end - xo.part.edge:\n"
+      "  if xo.part.edge < xo.part.end:\n"
       "    vector l from 0 extent 8:\n"
       "      let x = l + out.extent.0 - 8\n"
       "      out[i64(x)] = in[i64(x)]\n" },
@@ -424,9 +424,9 @@ static const Case cases[] = {
       "  vector out.l from 0 extent 16:\n"
       "    let out.x = out.l + out.min.0 + out.xo * 16\n"
       "    out[i64(out.x) - i64(out.min.0)] = u8(in[i64(min(max(out.x - in.min.0 - 1, 0), in.extent.0 - 1))])\n"
-      "for out.xo from out.xo.part.guard extent out.xo.part.end - out.xo.part.guard:\n"
+      "if out.xo.part.guard < out.xo.part.end:\n"
       "  for out.l from 0 extent 16:\n"
-      "    let out.x = out.l + out.min.0 + out.xo * 16\n"
+      "    let out.x = out.l + out.min.0 + out.xo.part.guard * 16\n"
       "    if out.x <= out.x.max:\n"
       "      out[i64(out.x) - i64(out.min.0)] = u8(in[i64(min(max(out.x - in.min.0 - 1, 0), in.extent.0 - 1))])\n" },
 };
