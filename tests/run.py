@@ -6,7 +6,7 @@
                                                         each, with its time
 
 Tests of many like cases try a part of them, another one each day, so that all of it ends within minutes: those for
-which SAMPLED has a line, apps of FAMILIES, and with the sanitizers what a unit test asks check_sampled() about
+which SAMPLED has a line, the apps, and with the sanitizers what a unit test asks check_sampled() about
 (unit/check.h). --all tries everything, which takes several times as long.
 --write puts the pictures that the commands of apps/*/*.md make beside these, instead of comparing them.
 
@@ -51,7 +51,7 @@ import difflib, functools, glob, json, os, re, shutil, subprocess, sys, tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 sys.dont_write_bytecode = True
-from sample import ALL, DAY
+from sample import ALL, part_of
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILDS = ["build", "build-asan"]
@@ -60,8 +60,8 @@ MOST_LINES = 40       # of a failure that are shown
 WRITE = False         # --write
 # Scripts that try a part of their cases each day (tests/sample.py), and all with --all.
 SAMPLED = ("lint", "levels", "tile", "tile_cuda", "naive", "cback")
-# Apps that are one program with other constants: each day one of a family is tried in every way, the others in two.
-FAMILIES = ("multigrid2d_", "multigrid3d_")
+# Each day one of so many apps is tried in every way, the others interpreted and with the schedule of `auto`.
+APP_PARTS = 3
 # Of a compiled app: number of threads and whether with --strict-float. Code does not depend on the number of threads
 # but for the schedule of `auto`, so that it is compiled twice there, and once for each kind of floats elsewhere.
 WAYS = {"auto": [(1, True), (2, False)], "none": [(1, True), (2, True)], "by hand": [(1, True), (2, True), (2, False)]}
@@ -193,7 +193,7 @@ def fuzz_tests():
                 "fuzz: fresh schedules": "fuzz-schedules 0 400 15",
                 "fuzz: fresh schedules for GPUs": "fuzz-schedules --gpu 0 400 8",
                 "fuzz: schedules for GPUs that failed once": f"fuzz-schedules --gpu {fuzz}/gpu/*.kiln",
-                "fuzz: fresh schedules as C": "fuzz-c 0 100 10",
+                "fuzz: fresh schedules as C": "fuzz-c 0 100 3",
                 "fuzz: regressions as C": f"fuzz-c {fuzz}/regressions/c_*.kiln",
                 "fuzz: schedules of regressions": f"fuzz-schedules {fuzz}/regressions/*.kiln",
                 "fuzz: corpus of parse": f"replay-parse {fuzz}/parse/*",
@@ -252,13 +252,8 @@ def ways_of(schedule, has_turn):
 
 
 def has_turn(path):
-    """Is this app tried in every way? Of a family, one each day."""
-    name = os.path.basename(path)
-    family = next((f for f in FAMILIES if name.startswith(f)), None)
-    if ALL or not family:
-        return True
-    members = sorted(glob.glob(f"{ROOT}/tests/apps/{family}*.json"))
-    return members[DAY % len(members)] == path
+    """Is this app tried in every way?"""
+    return path in part_of(sorted(glob.glob(f"{ROOT}/tests/apps/*.json")), APP_PARTS)
 
 
 def run_app(path, build):

@@ -269,13 +269,13 @@ static void choose_doubling(Doubling *d, Drafts *best)
 /* ---- The text --------------------------------------------------------------------------- */
 
 /* The explanation, as text or as a page with the text of the schedule in it. */
-static void print_explained(Text *out, const ScheduleRequest *r, const Candidate *made, int count, const Machine *m,
-                            const char *schedule)
+static void print_explained(Text *out, const ScheduleRequest *r, const Scheduler *asked, const Drafts *drafts,
+                            const Machine *m, const char *schedule)
 {
     Explained x;
-    explain_make(&x, made, m, out->arena);
-    x.all       = count > 1 ? made : NULL;
-    x.all_count = count;
+    explain_make(&x, drafts->made, m, out->arena);
+    x.all       = asked->run == scheduler_auto ? drafts->made : NULL;
+    x.all_count = drafts->count;
     if (r->view == KN_SCHEDULE_HTML)
         explain_html(out, &x, schedule);
     else
@@ -314,7 +314,7 @@ const char *schedule_text(kn_pipeline *p, const ScheduleRequest *r, Arena *arena
         return text_string(&out);
     Text why;
     text_init(&why, arena);
-    print_explained(&why, r, best.made, best.count, &m, text_string(&out));
+    print_explained(&why, r, asked, &best, &m, text_string(&out));
     return text_string(&why);
 }
 

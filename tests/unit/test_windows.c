@@ -42,6 +42,7 @@ int main(void)
     for (size_t i = 0; i < sizeof schedules / sizeof *schedules; i++)
         for (size_t w = 0; w < sizeof sizes / sizeof *sizes; w++)
             for (size_t h = 0; h < sizeof sizes / sizeof *sizes; h++)
-                check_case(schedules[i], sizes[w], sizes[h]);
+                if (check_sampled(i + w + h))
+                    check_case(schedules[i], sizes[w], sizes[h]);
     return check_done();
 }
