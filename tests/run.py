@@ -6,7 +6,7 @@
                                                         each, with its time
 
 Tests of many like cases try a part of them, another one each day, so that all of it ends within minutes: those for
-which SAMPLED has a line, the apps, and with the sanitizers what a unit test asks check_sampled() about
+which SAMPLED has a line, the apps, and with the sanitizers text cases and what a unit test asks check_sampled() about
 (unit/check.h). --all tries everything, which takes several times as long.
 --write puts the pictures that the commands of apps/*/*.md make beside these, instead of comparing them.
 
@@ -66,8 +66,10 @@ APP_PARTS = 3
 # but for the schedule of `auto`, so that it is compiled twice there, and once for each kind of floats elsewhere.
 WAYS = {"auto": [(1, True), (2, False)], "none": [(1, True), (2, True)], "by hand": [(1, True), (2, True), (2, False)]}
 ALL_WAYS = [(threads, strict) for threads in (1, 2) for strict in (True, False)]
-# Not with the sanitizers: it counts steps and bytes of code.
-PLAIN_ONLY = {"unit-test_compile_cost"}
+# With the sanitizers each day one of so many text cases of a file is tried.
+CASE_PARTS = 2
+# Not with the sanitizers: one counts steps and bytes of code, the other says what apps compute.
+PLAIN_ONLY = {"unit-test_compile_cost", "apps/apps"}
 ROUNDING = "6,0,0.02,64"      # of a picture's values: what JPEG makes of floats that were added up in another order
 
 
@@ -151,8 +153,11 @@ def run_case(sections, build):
 def case_tests():
     for path in sorted(glob.glob(f"{ROOT}/tests/*/*.test")):
         group = os.path.relpath(path, ROOT + "/tests")[:-len(".test")]
-        for name, sections in parse_cases(path):
-            for build in BUILDS:
+        cases = list(parse_cases(path))
+        sanitized = [] if group in PLAIN_ONLY else part_of(cases, CASE_PARTS)
+        for case in cases:
+            name, sections = case
+            for build in BUILDS if case in sanitized else BUILDS[:1]:
                 yield f"{group}: {name}", build, lambda build, s=sections: run_case(s, build)
 
 
