@@ -61,13 +61,13 @@ WRITE = False         # --write
 # Scripts that try a part of their cases each day (tests/sample.py), and all with --all.
 SAMPLED = ("lint", "levels", "tile", "tile_cuda", "naive", "cback")
 # Each day one of so many apps is tried in every way, the others interpreted and with the schedule of `auto`.
-APP_PARTS = 3
+APP_PARTS = 4
 # Of a compiled app: number of threads and whether with --strict-float. Code does not depend on the number of threads
 # but for the schedule of `auto`, so that it is compiled twice there, and once for each kind of floats elsewhere.
 WAYS = {"auto": [(1, True), (2, False)], "none": [(1, True), (2, True)], "by hand": [(1, True), (2, True), (2, False)]}
 ALL_WAYS = [(threads, strict) for threads in (1, 2) for strict in (True, False)]
 # With the sanitizers each day one of so many text cases of a file is tried.
-CASE_PARTS = 2
+CASE_PARTS = 3
 # Not with the sanitizers: one counts steps and bytes of code, the other says what apps compute.
 PLAIN_ONLY = {"unit-test_compile_cost", "apps/apps"}
 ROUNDING = "6,0,0.02,64"      # of a picture's values: what JPEG makes of floats that were added up in another order
