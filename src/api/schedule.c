@@ -198,7 +198,7 @@ typedef struct Drafts {
 static void make_drafts(const SchedulerOptions *options, const Scheduler *asked, const Machine *m, Arena *arena,
                         Drafts *d)
 {
-    d->made = ARENA_ARRAY(arena, Candidate, (size_t)scheduler_most_candidates());
+    d->made = ARENA_ARRAY(arena, Candidate, (size_t)scheduler_count);
     if (asked->run == scheduler_auto) {
         d->count = scheduler_candidates(&d->graph, m, options, arena, d->made);
         return;

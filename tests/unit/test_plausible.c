@@ -62,7 +62,6 @@ static const char *const programs[] = {
 static const SchedulerOptions choices[] = {
     { .budget = 20 },
     { .budget = 20, .no_robust = true },
-    { .budget = 20, .no_smaller = true },
 };
 
 static double fastest_of(const Candidate *all, int count)
@@ -81,7 +80,7 @@ static void check_candidates(const Candidate *all, int count, const SchedulerOpt
     for (int i = 0; i < count; i++) {
         const Candidate *c = &all[i];
         CHECK(c->ns > most || c->regret >= all[0].regret, "%s: %g, %g", c->scheduler->name, c->regret, all[0].regret);
-        CHECK(c->likely_ns[0] == c->ns && (!options->no_smaller || c->factor == 1), "%s", c->scheduler->name);
+        CHECK(c->likely_ns[0] == c->ns, "%s", c->scheduler->name);
         CHECK(!options->no_robust || c->regret == c->ns / fastest_of(all, count), "%s: %g", c->scheduler->name,
               c->regret);
         CHECK(i < 2 || c->ns >= all[i - 1].ns, "%s is out of order", c->scheduler->name);
@@ -98,7 +97,7 @@ static void take(kn_context *cx, const char *program)
     const Machine m       = machine_usual();
     Graph         g;
     Candidate     all[64];
-    CHECK(graph_make(p, &cx->call, &binding, &g) && scheduler_most_candidates() <= 64, "%s", kn_error_text(cx));
+    CHECK(graph_make(p, &cx->call, &binding, &g) && scheduler_count <= 64, "%s", kn_error_text(cx));
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
         check_candidates(all, scheduler_candidates(&g, &m, &choices[i], &cx->call, all), &choices[i]);
     kn_pipeline_free(p);

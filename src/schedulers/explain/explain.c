@@ -123,11 +123,6 @@ const char *explain_machine(const Explained *x, Arena *arena)
                         explain_bytes(arena, machine_streams_from(m)));
 }
 
-const char *explain_candidate(const Candidate *c, Arena *arena)
-{
-    return c->factor > 1 ? arena_printf(arena, "%s, L2/%d", c->scheduler->name, c->factor) : c->scheduler->name;
-}
-
 const char *explain_taken(const Explained *x, Arena *arena)
 {
     const Candidate *taken   = &x->all[0];

@@ -67,8 +67,6 @@ const char *explain_refused(const Explained *x, int group, Arena *arena);
 const char *explain_rule(const Explained *x, RuleId rule, Arena *arena);
 /* What of the caches is counted on: a sentence. */
 const char *explain_machine(const Explained *x, Arena *arena);
-/* "greedy", "greedy, L2/2" */
-const char *explain_candidate(const Candidate *c, Arena *arena);
 /* Why `auto` took the first of its candidates. */
 const char *explain_taken(const Explained *x, Arena *arena);
 

@@ -84,7 +84,7 @@ static void add_candidates(Text *out, const Explained *x)
     text_add(out, "<th>regret</th><th>groups</th><th></th></tr>\n");
     for (int i = 0; i < x->all_count; i++) {
         const Candidate *c = &x->all[i];
-        text_printf(out, "<tr><td class=\"words\">%s</td>", explain_candidate(c, out->arena));
+        text_printf(out, "<tr><td class=\"words\">%s</td>", c->scheduler->name);
         for (int k = 0; k < PLAUSIBLE_COUNT; k++)
             text_printf(out, "<td>%s</td>", explain_time(out->arena, c->likely_ns[k]));
         text_printf(out, "<td>%.2f</td><td>%d</td><td class=\"words\">%s</td></tr>\n", c->regret, c->draft.group_count,

@@ -119,7 +119,7 @@ static void print_candidates(Text *out, const Explained *x)
     text_add(out, "  regret  groups\n");
     for (int i = 0; i < x->all_count; i++) {
         const Candidate *c = &x->all[i];
-        text_printf(out, "  %-12s", explain_candidate(c, out->arena));
+        text_printf(out, "  %-12s", c->scheduler->name);
         for (int k = 0; k < PLAUSIBLE_COUNT; k++)
             text_printf(out, "  %15s", explain_time(out->arena, c->likely_ns[k]));
         text_printf(out, "  %6.2f  %6d%s%s\n", c->regret, c->draft.group_count, i ? "" : "   <- ",

@@ -171,8 +171,6 @@ enum {
                                                                       the bytes is predicted to take 1.062 times as
                                                                       long, and takes 0.94 */
     FAR_LESS_PERCENT           = 50,       /* per cent      chosen    of the bytes, which are far fewer */
-    AUTO_FEW_NODES             = 16,       /* nodes         limit     of a graph for which every scheduler drafts for
-                                                                      smaller caches, too */
     DOUBLE_LEAST_TAPS          = 12,       /* taps          measured  of a side that is doubled. Sums of 9x9
                                                                       (bench/unseen/held/stereo) took 17.6 ms instead of
                                                                       13.0 with one thread and 22.4 instead of 10.8 with

@@ -3,9 +3,6 @@
  * fastest, takes the one of the least regret (plausible.h): never much slower than the best of them, whichever of
  * several plausible machines this is.
  *
- * Smaller Tiles are made to fill a cache. So the drafts for caches of half and of a quarter of the size are candidates,
- *         too: of the quick schedulers always, of all for graphs of at most AUTO_FEW_NODES. `no-smaller-caches`
- *         leaves them out.
  * Near    Only drafts within NEAR_PERCENT of the fastest on the machine as described are taken: the description is the
  *         likeliest of the machines. `no-robust` counts only this machine's times.
  * Order   of the table. Each scheduler gets the whole budget, as long as half of it is left, so that it drafts what it
@@ -23,7 +20,7 @@
 
 typedef struct Ask {
     const Graph            *g;
-    const Machine          *m, *made_for; /* the machine, and that of the draft */
+    const Machine          *m;
     const Scheduler        *scheduler;
     const SchedulerOptions *options;
     Arena                  *arena;
@@ -35,7 +32,7 @@ static void ask(void *arg)
 {
     const Ask *a = arg;
     Candidate *c = &a->out[a->last];
-    c->draft     = a->scheduler->run(a->g, a->made_for, a->options, a->arena);
+    c->draft     = a->scheduler->run(a->g, a->m, a->options, a->arena);
     c->ns        = cost_draft(&c->draft, a->m);
 }
 
@@ -132,17 +129,14 @@ static bool is_known(const Candidate *at, int last)
     return false;
 }
 
-/* Asks a scheduler for a draft for caches smaller by a factor, which is costed for the machine itself. */
-static int ask_for(const Ask *a, int factor, int count)
+/* Asks a scheduler for a draft. */
+static int ask_for(Ask *a)
 {
-    const Machine smaller = plausible_smaller(a->m, factor);
-    Ask           with    = *a;
-    with.made_for         = &smaller;
-    with.out[count]       = (Candidate){ .scheduler = a->scheduler, .factor = factor };
-    with.last             = count;
+    const int count = a->last;
+    a->out[count]   = (Candidate){ .scheduler = a->scheduler };
     if (count == 0)
-        ask(&with);
-    else if (!context_attempt(a->g->pipeline->cx, ask, &with) || is_known(a->out, count))
+        ask(a);
+    else if (!context_attempt(a->g->pipeline->cx, ask, a) || is_known(a->out, count))
         return count;
     sort_in(a->out, count);
     return count + 1;
@@ -154,33 +148,20 @@ int scheduler_candidates(const Graph *g, const Machine *m, const SchedulerOption
     const double     end   = seconds() + options->budget;
     SchedulerOptions share = *options;
     int              count = 0;
-    for (int factor = 1; factor <= (options->no_smaller ? 1 : CANDIDATE_FACTORS); factor *= 2)
-        for (int i = 0; scheduler_table[i].run != scheduler_auto; i++) {
-            const double left = end - seconds();
-            const Ask    a    = {
-                      .g = g, .m = m, .scheduler = &scheduler_table[i], .options = &share, .arena = arena, .out = out
-            };
-            share.budget = left > options->budget / 2 ? options->budget : left;
-            if ((count > 0 && left <= 0) || (factor > 1 && !scheduler_table[i].quick && g->node_count > AUTO_FEW_NODES))
-                continue;
-            count = ask_for(&a, factor, count);
-        }
+    for (int i = 0; scheduler_table[i].run != scheduler_auto; i++) {
+        const double left = end - seconds();
+        share.budget      = left > options->budget / 2 ? options->budget : left;
+        if (count == 0 || left > 0)
+            count = ask_for(&(Ask){ g, m, &scheduler_table[i], &share, arena, out, count });
+    }
     find_regrets(out, count, m, options->no_robust ? 1 : PLAUSIBLE_COUNT, arena);
     choose(out, count, m);
     return count;
 }
 
-int scheduler_most_candidates(void)
-{
-    int factors = 0;
-    for (int factor = 1; factor <= CANDIDATE_FACTORS; factor *= 2)
-        factors++;
-    return scheduler_count * factors;
-}
-
 Draft scheduler_auto(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena)
 {
-    Candidate *all = ARENA_ARRAY(arena, Candidate, (size_t)scheduler_most_candidates());
+    Candidate *all = ARENA_ARRAY(arena, Candidate, (size_t)scheduler_count);
     scheduler_candidates(g, m, options, arena, all);
     return all[0].draft;
 }

@@ -8,23 +8,23 @@
 /* clang-format off */
 const Scheduler scheduler_table[] = {
     { "plain", "every function by itself, as the default schedule has it", scheduler_plain,
-      { "loops are those of the default schedule", "every function is a group of its own" }, .quick = false },
+      { "loops are those of the default schedule", "every function is a group of its own" } },
     { "strips", "groups in strips of rows, along which windows slide", scheduler_strips,
       { "strips are as high as leaves each core a few tasks",
-        "a function is in the group of its readers as long as little of it is computed twice" }, .quick = true },
+        "a function is in the group of its readers as long as little of it is computed twice" } },
     { "greedy", "groups by the best merge of two at a time, in overlapped tiles", scheduler_greedy,
       { "of the tiles that suit a cache the best, by the cost of one in the middle",
-        "two groups at a time are merged, and not parted again" }, .quick = false },
+        "two groups at a time are merged, and not parted again" } },
     { "dp", "groups by dynamic programming, tiles by their cost", scheduler_dp,
       { "of the tiles that suit a cache the best, by the cost of one in the middle",
-        "groups are compared by the cost of a tile in the middle" }, .quick = false },
+        "groups are compared by the cost of a tile in the middle" } },
     { "reuse", "compute and store levels apart; loops and tiles by what is loaded and computed again", scheduler_reuse,
       { "tiles have the least loads and points computed again",
-        "levels have the least loads and points computed again" }, .quick = false },
+        "levels have the least loads and points computed again" } },
     { "auto", "the best of all these, as the cost model predicts", scheduler_auto,
-      { "those of the one that it takes", "those of the one that it takes" }, .quick = false },
+      { "those of the one that it takes", "those of the one that it takes" } },
     { "varied", "of all kinds, good and bad: varied/0, varied/1 …, to compare predictions with", scheduler_varied,
-      { "they are drawn by its number", "they are drawn by its number" }, .quick = false },
+      { "they are drawn by its number", "they are drawn by its number" } },
 };
 /* clang-format on */
 const int scheduler_count = sizeof scheduler_table / sizeof *scheduler_table;
@@ -40,7 +40,6 @@ static const struct Switch {
     { "repair", offsetof(SchedulerOptions, no_repair) },
     { "model", offsetof(SchedulerOptions, plain_cost) },
     { "robust", offsetof(SchedulerOptions, no_robust) },
-    { "smaller-caches", offsetof(SchedulerOptions, no_smaller) },
 };
 
 /* Leaves out a rule or a part. */

@@ -14,7 +14,7 @@ typedef struct SchedulerOptions {
     int      number;                                                           /* of `varied`: which of its drafts */
     uint32_t without;                                                          /* 1 << RuleId: rules to leave out */
     bool     no_inlining, no_two_levels, no_repair, greedy_fusion, plain_cost; /* parts of dp */
-    bool     no_robust, no_smaller;                                            /* parts of auto */
+    bool     no_robust;                                                        /* a part of auto */
 } SchedulerOptions;
 
 typedef Draft SchedulerRun(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena);
@@ -26,7 +26,6 @@ typedef struct Scheduler {
     const char   *name, *summary;
     SchedulerRun *run;
     const char   *rules[RULE_COUNT]; /* each a clause, for explanations */
-    bool          quick;             /* it takes a few ms for 50 functions */
 } Scheduler;
 
 SchedulerRun scheduler_plain, scheduler_strips, scheduler_greedy, scheduler_dp, scheduler_reuse, scheduler_auto,
@@ -42,17 +41,14 @@ const Scheduler *scheduler_find(const char *name, SchedulerOptions *options);
 const char *scheduler_part(int index);
 
 /* auto.c: the drafts of all other schedulers: the one to take, then the others from the fastest predicted on. `out` has
- * room for scheduler_most_candidates(). Gives their number, at least 1. */
-enum { CANDIDATE_FACTORS = 4 };
+ * room for one per scheduler. Gives their number, at least 1. */
 typedef struct Candidate {
     const Scheduler *scheduler;
-    int              factor; /* it is made for caches smaller by this: 1, 2 … CANDIDATE_FACTORS */
     Draft            draft;
     double           ns;                         /* predicted */
     double           likely_ns[PLAUSIBLE_COUNT]; /* on the plausible machines; beyond the first, quick predictions */
     double           regret;                     /* see plausible.h */
 } Candidate;
-int scheduler_most_candidates(void);
 int scheduler_candidates(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena,
                          Candidate *out);
 
