@@ -7,19 +7,9 @@
 
 enum { NOTHING = 1024 /* bytes of the L3 that a core can count on: fewer than of any L2 */ };
 
-static int64_t part_of(int64_t bytes, int factor, int64_t least)
+static int64_t half_of(int64_t bytes, int64_t least)
 {
-    return bytes / factor > least ? bytes / factor : least;
-}
-
-Machine plausible_smaller(const Machine *m, int factor)
-{
-    Machine smaller = *m;
-    smaller.l2      = part_of(m->l2, factor, m->l1);
-    smaller.l3      = m->l3 ? part_of(m->l3, factor, smaller.l2) : 0;
-    smaller.l3_core = part_of(m->l3_core, factor, NOTHING);
-    smaller.stream  = (int64_t)machine_streams_from(m);
-    return smaller;
+    return bytes / 2 > least ? bytes / 2 : least;
 }
 
 static void change_nothing(Machine *m)
@@ -27,10 +17,13 @@ static void change_nothing(Machine *m)
     (void)m;
 }
 
-/* A sibling thread or other data in the same sets. */
+/* A sibling thread or other data in the same sets. Outputs stream from the same size on. */
 static void halve_caches(Machine *m)
 {
-    *m = plausible_smaller(m, 2);
+    m->stream  = (int64_t)machine_streams_from(m);
+    m->l2      = half_of(m->l2, m->l1);
+    m->l3      = m->l3 ? half_of(m->l3, m->l2) : 0;
+    m->l3_core = half_of(m->l3_core, NOTHING);
 }
 
 /* An L3 that other guests of the server fill: what leaves the L2 comes from memory. */
@@ -42,7 +35,7 @@ static void lose_l3(Machine *m)
 /* Another thread at the same memory and the same L3. */
 static void share_memory(Machine *m)
 {
-    m->l3_core = part_of(m->l3_core, 2, NOTHING);
+    m->l3_core = half_of(m->l3_core, NOTHING);
     m->memory_rate /= 2;
     m->memory_all /= 2;
 }

@@ -12,8 +12,6 @@ enum { PLAUSIBLE_COUNT = 4 };
 /* In a word or two each. The first is the machine as it is described. */
 extern const char *const plausible_names[PLAUSIBLE_COUNT];
 Machine                  plausible_machine(const Machine *m, int which);
-/* With an L2 and an L3 smaller by a factor. Outputs stream from the same size on. */
-Machine plausible_smaller(const Machine *m, int factor);
 
 /* The regret of draft i: the largest ratio, over the first `machines` machines k, of its time to the least time of all
  * drafts there,
