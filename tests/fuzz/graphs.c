@@ -57,12 +57,18 @@ static void read_binding(Tiled *c, const Case *slots)
     }
 }
 
+/* What a condition shows depends on the range it is asked in: `x != x + 1` bounds a large x more than a small one. */
+static bool has_conditions(const char *text)
+{
+    return strstr(text, "if ") || strstr(text, "select(");
+}
+
 /* true: a graph was made and compared. */
-static bool run_program(const char *name, const char *text)
+static bool run_program(const char *name, const char *text, uint64_t seed)
 {
     enum { TILES = 6 };
     MemoryUse  memory = { .fail_at = -1 };
-    Tiled      c      = { .cx = context_with(&memory) };
+    Tiled      c      = { .cx = context_with(&memory), .random = seed, .has_conditions = has_conditions(text) };
     const Case slots  = read_comments(text);
     stages_register(c.cx);
     c.p       = kn_parse(c.cx, "fuzz.kiln", text, -1);
@@ -92,7 +98,7 @@ static bool run_seed(const char *program, uint64_t seed)
     Choices   choices = { .seed = seed };
     char     *text    = seed % 2 ? generate_family(&choices) : generate_program(&choices);
     snprintf(name, sizeof name, "seed %llu %s", (unsigned long long)seed, seed % 2 ? "(a family)" : "");
-    const bool made = run_program(name, text);
+    const bool made = run_program(name, text, seed);
     if (checks_failed > failed)
         printf("repeat it: %s %llu 1\n", program, (unsigned long long)seed);
     free(text);
