@@ -3,8 +3,12 @@
 #include "cli.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* -D and -I as words for the preprocessor. */
 static void preprocessor_flags(Cli *cli, kn_tile_options *options)
@@ -56,6 +60,31 @@ static const char *beside_path(Cli *cli, const char *output, const Beside *besid
     return path;
 }
 
+/* Goes on in a child process, which ends with its parent, and gives false there. The parent gets the child's status.
+ * So a crash of isl, which docs/tile.md tells of, is an error like others. Without processes the work is done here. */
+static bool child_has_done(const char *path, int *status)
+{
+    int         ended;
+    const pid_t parent = getpid();
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent)
+            _exit(FAILED);
+    }
+    if (child <= 0)
+        return false;
+    while (waitpid(child, &ended, 0) < 0)
+        if (errno != EINTR)
+            return false;
+    *status = WIFEXITED(ended) ? WEXITSTATUS(ended)
+                               : failed("%s: the library isl ended with %s; a region of fewer statements, or another "
+                                        "--shape, goes past that",
+                                        path, strsignal(WTERMSIG(ended)));
+    return true;
+}
+
 int command_tile(Cli *cli)
 {
     kn_options      shared;
@@ -90,6 +119,8 @@ int command_tile(Cli *cli)
         return FAILED;
     if (output && strcmp(path, "-") && same_file(cli, path, output))
         return usage(cli, "-o names the file that is read: %s", path);
+    if (child_has_done(path, &status))
+        return status;
     const char *tiled =
         kn_tile(cli->cx, strcmp(path, "-") ? path : "stdin.c", text, (ptrdiff_t)length, &options, &explained);
     if (!tiled)

@@ -48,6 +48,8 @@ typedef struct Scop {
     VEC(const CSymbol *) parameters; /* integers that the region does not write */
     isl_set *context;                /* what is known of them */
     VEC(Statement) statements;
+    const bool *once; /* for each statement: no other one writes its array, it writes no element twice, and it shares
+                         no loop with a read */
     isl_union_set *domain;
     isl_union_map *reads, *writes;
     isl_schedule  *schedule; /* the order of the text */

@@ -58,7 +58,7 @@ typedef struct Scratch {
     int            tile; /* which tiles have it: scratch with the same number is there at the same time */
     int            rank;
     isl_multi_aff *offset;      /* tile coordinates -> first element */
-    int64_t       *size, *fold; /* by dimension; fold 0: not folded */
+    int64_t       *size, *fold; /* by dimension; fold: 0, or a power of two that is the size */
 } Scratch;
 
 /* How a tiled statement accesses memory: the k-th access of statement `source` when a tile executes it. */

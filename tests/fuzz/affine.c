@@ -12,6 +12,8 @@
 /* How the elements that a stage reads lie to the point that it computes. */
 typedef enum Scale { SCALE_SAME, SCALE_DOWN /* at 2 x */, SCALE_UP /* at x / 2 */ } Scale;
 
+enum { MOST_SHIFT = 3 }; /* of what a stage reads */
+
 /* How the stages of a program look. */
 typedef struct Form {
     int         rank;
@@ -19,6 +21,7 @@ typedef struct Form {
     bool        channels; /* the last dimension has 3 values */
     bool        scales;   /* some stages read at another scale */
     bool        wide;     /* some stages have several statements, or a loop in each point */
+    int         last;     /* a stage computes all that the next one up to this reads; 0: perhaps not */
 } Form;
 
 /* The subscript along a dimension: the iterator at a scale, and a shift. */
@@ -43,7 +46,9 @@ static void neighbours(Gen *g, int array, const Form *f, Scale scale)
             fprintf(g->out, "[%s]", f->turn ? f->turn : "0");
         for (int d = 0; d < f->rank; d++) {
             const bool channel = f->channels && d + 1 == f->rank;
-            const int  shift   = chance(g, 60) ? between(g, -1, 1) : chance(g, 80) ? 0 : between(g, -3, 3);
+            const int  shift   = chance(g, 60)   ? between(g, -1, 1)
+                                 : chance(g, 80) ? 0
+                                                 : between(g, -MOST_SHIFT, MOST_SHIFT);
             print_subscript(g, first + d, channel ? SCALE_SAME : scale, channel && chance(g, 80) ? 0 : shift);
         }
     }
@@ -108,11 +113,12 @@ static void stage(Gen *g, int to, int from, int more, const Form *f)
     int    opened                = 0;
     for (int d = 0; d < f->rank; d++, opened++) {
         const bool   channel = f->channels && d + 1 == f->rank;
-        const Affine lo      = { .constant = channel ? 0 : between(g, 0, 3) };
-        Affine       hi      = { .constant = channel ? 3 : -between(g, 0, 3) };
+        const int    further = MOST_SHIFT * (f->last - to);
+        const Affine lo      = { .constant = channel ? 0 : f->last ? -further : between(g, 0, 3) };
+        Affine       hi      = { .constant = channel ? 3 : f->last ? further : -between(g, 0, 3) };
         if (!channel)
-            hi.parameters[chance(g, 60) ? 0 : 1] = 1;
-        if (!open_loop(g, &lo, &hi, chance(g, 93) ? 1 : 2, chance(g, 8)))
+            hi.parameters[f->last ? d % 2 : chance(g, 60) ? 0 : 1] = 1;
+        if (!open_loop(g, &lo, &hi, f->last || chance(g, 93) ? 1 : 2, chance(g, 8)))
             break;
         subscripts[d].iterators[g->iterator_count - 1] = 1;
     }
@@ -188,16 +194,17 @@ static void iterated(Gen *g)
 /* Stages one after the other, at several scales, some with several consumers. */
 static void pipeline(Gen *g)
 {
-    const bool channels = chance(g, 20);
-    const Form form     = { .rank     = channels ? between(g, 2, 3) : between(g, 1, 2),
-                            .channels = channels,
-                            .scales   = chance(g, 30),
-                            .wide     = chance(g, 30) };
-    g->array_count      = between(g, 3, MOST_ARRAYS);
-    g->guards           = chance(g, 15);
+    const bool channels = chance(g, 20), covered = chance(g, 50);
+    g->array_count  = between(g, 3, MOST_ARRAYS);
+    const Form form = { .rank     = channels || covered ? between(g, 2, 3) : between(g, 1, 2),
+                        .channels = channels,
+                        .scales   = !covered && chance(g, 30),
+                        .wide     = chance(g, 30),
+                        .last     = covered ? g->array_count - 1 : 0 };
+    g->guards       = !covered && chance(g, 15);
     for (int a = 0; a < g->array_count; a++)
         g->arrays[a] = (Array){ .rank = form.rank, .type = g->arrays[0].type };
-    if (chance(g, 60)) {
+    if (chance(g, covered ? 90 : 60)) {
         begin_line(g);
         fputs("#pragma kiln temporary(", g->out);
         for (int a = 1; a + 1 < g->array_count; a++)

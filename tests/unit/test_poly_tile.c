@@ -83,9 +83,24 @@ static void run(void *arg)
                                        "for (int i = 1; i < N; i++) A[i] = f(i);"                                      \
                                        "for (int i = 2; i < N - 1; i++) B[i] = 0.25f * (A[i-1] + 2 * A[i] + A[i+1]);"  \
                                        "for (int i = 4; i < N - 3; i++) C[i] = 0.25f * (B[i-2] + 2 * B[i] + B[i+2]);")
+/* A lives on; of the second, a tile copies the edge in. */
+#define LIVING_STAGE                                                                                                   \
+    SCOP("int N, float A[restrict N], float C[restrict N]",                                                            \
+         "for (int i = 0; i < N; i++) A[i] = f(i);"                                                                    \
+         "for (int i = 1; i < N - 1; i++) C[i] = A[i-1] + A[i] + A[i+1];")
+#define EDGES                                                                                                          \
+    SCOP("int N, float A[restrict N], float C[restrict N]",                                                            \
+         "for (int i = 1; i < N - 1; i++) A[i] = f(i);"                                                                \
+         "for (int i = 1; i < N - 1; i++) C[i] = A[i-1] + A[i] + A[i+1];")
 #define HEAT                                                                                                           \
     SCOP("int N, int T, float A[2][N]", "for (int t = 0; t < T; t++) for (int i = 1; i < N - 1; i++)"                  \
                                         " A[(t+1)%2][i] = 0.25f * (A[t%2][i+1] + 2 * A[t%2][i] + A[t%2][i-1]);")
+#define SLIDING                                                                                                        \
+    SCOP("float in[256][256], float out[254][256]",                                                                    \
+         "float a[256][256], b[254][256];"                                                                             \
+         "for (int i = 0; i < 256; i++) for (int j = 0; j < 256; j++) a[i][j] = 2 * in[i][j];"                         \
+         "for (int i = 0; i < 254; i++) for (int j = 0; j < 256; j++) b[i][j] = a[i][j] + a[i + 1][j] + a[i + 2][j];"  \
+         "for (int i = 0; i < 254; i++) for (int j = 0; j < 256; j++) out[i][j] = b[i][j] * b[i][j];")
 /* Tiles of 16 compute all of A twice. */
 #define WIDE(value)                                                                                                    \
     SCOP("int N, float C[restrict N]", "float A[N];"                                                                   \
@@ -129,6 +144,16 @@ static const Case cases[] = {
       SHAPE_SCALENE,
       { 32, 128 },
       "U0[32x65]|i1[17x65]|U1[17x33]|i2[9x33]|U2[9x17]|i3[5x17]|U3[5x9]" },
+    /* A has two consumers, so its loops stay: the outer one is for threads */
+    { SCOP("int N, float A[restrict N][N], float C[restrict N][N], float D[restrict N][N]",
+           "float B[N][N];"
+           "for (int i = 0; i < N; i++) for (int j = 0; j < N; j++) A[i][j] = f(i);"
+           "for (int i = 0; i < N; i++) for (int j = 1; j < N; j++) B[i][j] = A[i][j-1];"
+           "for (int i = 0; i < N; i++) for (int j = 2; j < N; j++) C[i][j] = B[i][j-1];"
+           "for (int i = 1; i < N; i++) for (int j = 0; j < N; j++) D[i][j] = A[i-1][j];"),
+      SHAPE_SCALENE,
+      { 32, 32 },
+      "parallel for\n    for (long i = 0; i < N_; i++) {\n#pragma omp simd" },
     { HEAT, SHAPE_DIAMOND, { 16 }, "diamond|parallel for|omp simd" },
     { HEAT, SHAPE_AUTO, { 0 }, "diamond" },
     /* Trapezoids: 5 steps, base 32 + 2 * 4 wide, what it reads 2 more; an even number of steps loses one. */
@@ -150,6 +175,25 @@ static const Case cases[] = {
       SHAPE_SCALENE,
       { 5, 32 },
       "scalene|A[2x42]" },
+    /* Only the last steps, behind those of whole tiles, are read later; or, of the second statement, there are no
+     * others. */
+    { SCOP("int M, float A[8]", "float s; for (int i = 0; i < 8; i++) for (int j = 0; j < M; j++) s = A[i];"
+                                "A[0] = s;"),
+      SHAPE_SCALENE,
+      { 3, 1 },
+      "!nothing that a tile would compute is read later" },
+    { SCOP("int N, float A[2][N]", "for (int t = 0; t < 8; t++) for (int i = 1; i < N - 1; i++) {"
+                                   " A[(t+1)%2][i] = A[t%2][i+1] + A[t%2][i-1];"
+                                   " if (t == 7) A[(t+1)%2][i] = 0; }"),
+      SHAPE_SCALENE,
+      { 3, 32 },
+      "scalene|A[2x38]" },
+    /* Several instances write an element, and those of two tiles are live by the hull. */
+    { SCOP("int N, float A[64], float B[64]", "for (int i = 2; i < N + 1; i++) for (int j = -1; j < 3; j++)"
+                                              " A[i - j + 26] = B[i + 25] - A[i + 22];"),
+      SHAPE_SCALENE,
+      { 10, 9 },
+      "!two tiles that run at once would hand out the same element" },
     /* Elements between those that a tile writes are not copied out; those that it may read are not copied in. */
     { SCOP("int N, int T, float A[N]", "for (int t = 0; t < T; t++) {"
                                        " for (int i = 0; i < N - 3; i++) A[i] += 1;"
@@ -172,7 +216,33 @@ static const Case cases[] = {
            "for (int i = 0; i < 64; i++) for (int j = 0; j < 40000; j++) out[i][j] = b[i][j];"),
       SHAPE_HYBRID,
       { 0 },
-      "a[2x40000]|b[2x40000]" },
+      "a[1x40000]|b[1x40000]" },
+    { SCOP("float in[64][300001], float out[64][300000]",
+           "float a[64][300001];"
+           "for (int i = 0; i < 64; i++) for (int j = 0; j <= 300000; j++) a[i][j] = 2 * in[i][j];"
+           "for (int i = 0; i < 64; i++) for (int j = 0; j < 300000; j++) out[i][j] = a[i][j] + a[i][j + 1];"),
+      SHAPE_HYBRID,
+      { 0 },
+      "a[1x150001]" },
+    /* Rows slide: three are live, and the stages after the first share a loop; in a third dimension planes are live. */
+    { SLIDING, SHAPE_HYBRID, { 32 }, "a[4x256]|b[1x256]|a_tile[(i - 1) & 3][j]|b_tile[0][j]|if (i >= 32 * c0 + 2)" },
+    { SLIDING, SHAPE_AUTO, { 0 }, "hybrid|a[4x256]|b[1x256]" },
+    { SCOP("float in[99][50][40], float out[97][50][40]",
+           "float a[99][50][40];"
+           "for (int i = 0; i < 99; i++) for (int j = 0; j < 50; j++) for (int k = 0; k < 40; k++)"
+           " a[i][j][k] = 2 * in[i][j][k];"
+           "for (int i = 1; i < 98; i++) for (int j = 1; j < 49; j++) for (int k = 0; k < 40; k++)"
+           " out[i - 1][j][k] = a[i - 1][j][k] + a[i + 1][j - 1][k] + a[i][j + 1][k];"),
+      SHAPE_HYBRID,
+      { 16 },
+      "a[4x50x40]" },
+    /* Values that live on are copied out of whole scratch. */
+    { SCOP("float a[restrict 1024][1024], float out[restrict 1023][1024]",
+           EACH("a[y][x] = y + x;") "for (int y = 0; y < 1023; y++) for (int x = 0; x < 1024; x++) out[y][x] = a[y][x] "
+                                    "+ a[y + 1][x];"),
+      SHAPE_HYBRID,
+      { 16 },
+      "a[17x1024]|a[c1][c2] = a_tile[" },
     { SCOP("int n, int m, unsigned A[64][64]",
            "for (int i = -1; i < 3; i++) for (int j = 0; j < 2; j++) {"
            "for (int k = -1; k <= n; k++) A[2 * i + 25][i + 24] += A[i + 25][m + 26];"
@@ -250,6 +320,7 @@ static void check_fusion(kn_context *cx)
 /* ---- The proof fails where the program is wrong ---- */
 
 static const char *proved;
+static int64_t     rows_kept; /* of folded scratch */
 
 /* The loop over time marked parallel. */
 static void mark_time(Tiled *t)
@@ -308,6 +379,14 @@ static void shrink_scratch(Tiled *t)
     proved = tile_prove(t);
 }
 
+/* The scratch of the first stage, which is folded, keeps so many rows. */
+static void fold_less(Tiled *t)
+{
+    t->scratch.at[0]->fold[0] = t->scratch.at[0]->size[0] = rows_kept;
+    const char *wrong                                     = tile_prove(t);
+    proved                                                = wrong ? wrong : "right";
+}
+
 /* A copy that begins before the array. */
 static void widen_copy(Tiled *t)
 {
@@ -319,6 +398,82 @@ static void widen_copy(Tiled *t)
             break;
         }
     proved = tile_prove(t);
+}
+
+/* Instances of the statement outside of the set do not run. */
+static void run_less(Tiled *t, TiledStatement *x, const char *set)
+{
+    isl_set       *left = isl_set_read_from_str(t->scop->isl, set);
+    isl_union_set *gone =
+        isl_union_set_from_set(isl_set_subtract(isl_set_universe(isl_set_get_space(left)), isl_set_copy(left)));
+    x->executes = isl_map_intersect_domain(x->executes, left);
+    t->schedule =
+        isl_schedule_intersect_domain(t->schedule, isl_union_set_subtract(isl_schedule_get_domain(t->schedule), gone));
+    proved = tile_prove(t);
+}
+
+/* The tiles keep a stage that lives on, less one element. */
+static void keep_less(Tiled *t)
+{
+    run_less(t, &t->statements.at[t->statements.count - 1], "{ out_A_tile[o, i] : i <= 32o + 30 }");
+}
+
+/* The last tiled stage, which writes the array itself, has one element less. */
+static void write_less(Tiled *t)
+{
+    run_less(t, &t->statements.at[t->statements.count - 1], "{ X2[o, i] : i <= 32o + 30 }");
+}
+
+/* The stages of a tile, and its copies, run the last one first. */
+static isl_schedule_node *reverse_sequence(isl_schedule_node *node, void *user)
+{
+    Tiled *t = user;
+    if (isl_schedule_node_get_type(node) != isl_schedule_node_sequence)
+        return node;
+    isl_union_set_list *filters = isl_union_set_list_alloc(t->scop->isl, 0);
+    for (int i = isl_schedule_node_n_children(node); i-- > 0;) {
+        isl_schedule_node *child = isl_schedule_node_get_child(node, i);
+        filters                  = isl_union_set_list_add(filters, isl_schedule_node_filter_get_filter(child));
+        isl_schedule_node_free(child);
+    }
+    return isl_schedule_node_insert_sequence(node, filters);
+}
+
+static void reverse_stages(Tiled *t)
+{
+    t->schedule = isl_schedule_map_schedule_node_bottom_up(t->schedule, reverse_sequence, t);
+    proved      = tile_prove(t);
+}
+
+/* A tile copies an element that it should compute, and the loops do not run the copy. */
+static void copy_stage(Tiled *t)
+{
+    for (size_t i = 0; i < t->statements.count; i++)
+        if (!t->statements.at[i].source && !t->statements.at[i].copy_out) {
+            isl_map *more = isl_map_read_from_str(
+                t->scop->isl, "[N] -> { in_A_tile[o, i] -> A[i] : i = 32o + 32 and 1 <= i < N - 1 and o >= 0 }");
+            t->statements.at[i].executes = isl_map_union(t->statements.at[i].executes, more);
+        }
+    for (size_t i = 0; i < t->statements.count; i++)
+        if (!strcmp(t->statements.at[i].name, "X0"))
+            run_less(t, &t->statements.at[i], "{ X0[o, i] : i <= 32o + 31 }");
+}
+
+static isl_schedule_node *unmark_tile(isl_schedule_node *node, void *user)
+{
+    (void)user;
+    isl_id *id =
+        isl_schedule_node_get_type(node) == isl_schedule_node_mark ? isl_schedule_node_mark_get_id(node) : NULL;
+    const bool tile = id && !strcmp(isl_id_get_name(id), MARK_TILE);
+    isl_id_free(id);
+    return tile ? isl_schedule_node_delete(node) : node;
+}
+
+/* No tile declares its scratch. */
+static void declare_nothing(Tiled *t)
+{
+    t->schedule = isl_schedule_map_schedule_node_bottom_up(t->schedule, unmark_tile, NULL);
+    proved      = tile_prove(t);
 }
 
 static void check_proof(kn_context *cx, const Case *row, void (*with)(Tiled *t), const char *wrong)
@@ -336,14 +491,25 @@ int main(void)
     const Case  heat   = { .text = HEAT, .shape = SHAPE_NONE };
     const Case  stages = { .text = THREE_STAGES, .shape = SHAPE_NONE };
     const Case  tiles  = { .text = THREE_STAGES, .shape = SHAPE_SCALENE, .sizes = { 32 } };
+    const Case  living = { .text = LIVING_STAGE, .shape = SHAPE_SCALENE, .sizes = { 32 } };
+    const Case  edges  = { .text = EDGES, .shape = SHAPE_SCALENE, .sizes = { 32 } };
+    const Case  rows   = { .text = SLIDING, .shape = SHAPE_HYBRID, .sizes = { 32 } };
     const Case  steps  = { .text = HEAT, .shape = SHAPE_SCALENE, .sizes = { 5, 32 } };
     check_cases(cx);
     check_fusion(cx);
     check_proof(cx, &heat, mark_time, "a loop is marked parallel and carries a dependence");
     check_proof(cx, &stages, swap_stages, "statements run in another order than a dependence between them");
     check_proof(cx, &tiles, shrink_stage, "a tile reads what it has not set");
+    check_proof(cx, &tiles, write_less, "a result is written by another instance");
+    check_proof(cx, &tiles, reverse_stages, "a tile reads what it has not set");
+    check_proof(cx, &tiles, declare_nothing, "scratch is used where no tile has it");
+    check_proof(cx, &living, keep_less, "a result is written by another instance");
+    check_proof(cx, &living, reverse_stages, "a tile reads what it has not set");
+    check_proof(cx, &edges, copy_stage, "other instances run");
     check_proof(cx, &tiles, share_stage, "a loop is marked parallel and its iterations share memory");
     check_proof(cx, &tiles, shrink_scratch, "an access is outside of its scratch");
+    for (rows_kept = 4; rows_kept > 1; rows_kept--) /* three are live */
+        check_proof(cx, &rows, fold_less, rows_kept < 3 ? "scratch is written again before its last read" : "right");
     check_proof(cx, &steps, widen_copy, "a copy may touch what no array has");
     kn_context_free(cx);
     return check_done();

@@ -13,6 +13,7 @@
 /* What is accessed of an array: of its outermost subscript, the first and the last. */
 typedef struct Extent {
     const CSymbol *array;
+    bool           asked;        /* only where the array may overlap another one: it takes isl a while */
     const char    *first, *last; /* NULL: not known */
 } Extent;
 
@@ -48,16 +49,25 @@ static bool is_bounded(isl_set *all)
            isl_set_dim_has_upper_bound(all, isl_dim_set, 0) == isl_bool_true;
 }
 
-static Extent extent_of(Writer *w, const CSymbol *array)
+static bool find_extent(Writer *w, Extent *e)
 {
-    isl_set *all = accessed(w->tiled->scop, array);
-    Extent   e   = { .array = array };
-    if (is_bounded(all)) {
-        e.first = end_text(w, isl_set_dim_min(isl_set_copy(all), 0));
-        e.last  = end_text(w, isl_set_dim_max(isl_set_copy(all), 0));
+    isl_set *all = e->asked ? NULL : accessed(w->tiled->scop, e->array);
+    if (all && is_bounded(all)) {
+        e->first = end_text(w, isl_set_dim_min(isl_set_copy(all), 0));
+        e->last  = end_text(w, isl_set_dim_max(isl_set_copy(all), 0));
     }
     isl_set_free(all);
-    return e;
+    e->asked = true;
+    return e->first != NULL;
+}
+
+static bool is_used(const Scop *scop, const CSymbol *array)
+{
+    bool used = false;
+    for (size_t i = 0; i < scop->statements.count; i++)
+        for (size_t k = 0; k < scop->statements.at[i].accesses.count; k++)
+            used |= scop->statements.at[i].accesses.at[k].array == array;
+    return used;
 }
 
 static void add_address(Text *t, const Extent *e, bool end)
@@ -70,21 +80,17 @@ const char *disjoint_condition(Writer *w)
     const Region *r    = w->tiled->scop->region;
     VEC(Extent) arrays = { 0 };
     for (size_t i = 0; i < r->symbols.count; i++)
-        if (r->symbols.at[i]->kind == CSYMBOL_ARRAY && !r->symbols.at[i]->local) {
-            isl_set   *all  = accessed(w->tiled->scop, r->symbols.at[i]);
-            const bool used = all && r->symbols.at[i]->rank;
-            isl_set_free(all);
-            if (used)
-                vec_push(w->arena, &arrays, extent_of(w, r->symbols.at[i]));
-        }
+        if (r->symbols.at[i]->kind == CSYMBOL_ARRAY && !r->symbols.at[i]->local && r->symbols.at[i]->rank &&
+            is_used(w->tiled->scop, r->symbols.at[i]))
+            vec_push(w->arena, &arrays, ((Extent){ .array = r->symbols.at[i] }));
     Text t;
     text_init(&t, w->arena);
     for (size_t i = 0; i < arrays.count; i++)
         for (size_t k = 0; k < i; k++) {
-            const Extent *a = &arrays.at[k], *b = &arrays.at[i];
+            Extent *a = &arrays.at[k], *b = &arrays.at[i];
             if ((a->array->restricted && b->array->restricted) || (!a->array->written && !b->array->written))
                 continue;
-            if (!a->first || !b->first)
+            if (!find_extent(w, a) || !find_extent(w, b))
                 return "0";
             text_add(&t, t.count ? " && (" : "(");
             add_address(&t, a, true);

@@ -30,6 +30,14 @@ void line(Writer *w, const char *text)
 
 /* ---- Statements ---- */
 
+/* A subscript modulo the fold, a power of two; of C's operators `&` rounds down as well. */
+static const char *folded(Writer *w, isl_ast_expr *e, int64_t fold)
+{
+    if (fold < 2)
+        return fold ? "0" : ast_string(w, e, 0);
+    return arena_printf(w->arena, "%s & %lld", ast_string(w, e, 12), (long long)fold - 1);
+}
+
 /* An iterator is what it is in the new loops; an access to scratch has the scratch's subscripts. */
 bool print_leaf(void *user, Text *out, const CExpr *e, bool subscript)
 {
@@ -61,7 +69,7 @@ bool print_leaf(void *user, Text *out, const CExpr *e, bool subscript)
             text_add(out, "[");
             w->failed |= !n->scratch[i][d] && w->device; /* there, elements of other arrays have another form */
             if (n->scratch[i][d])
-                text_add(out, ast_string(w, n->scratch[i][d], 0));
+                text_add(out, folded(w, n->scratch[i][d], a->scratch->fold[d]));
             else
                 print_expr(out, e->args[d], &hooks);
             text_add(out, "]");

@@ -3,7 +3,7 @@
  *
  * Takes   each statement as isl places it in its loops.
  * Gives   expressions over the loop variables: the iterators of the source's statement, and the subscripts of what lies
- *         in scratch: (element - offset(tile)) mod fold.
+ *         in scratch: element - offset(tile). Folds are left to the writer.
  * From    Zhao and Cohen 2019, section 3.7: indices of scratchpads. */
 #include "poly/emit/writer.h"
 
@@ -18,6 +18,26 @@ static const TiledStatement *statement_named(const Tiled *t, const char *name)
         if (!strcmp(t->statements.at[i].name, name))
             return &t->statements.at[i];
     return NULL;
+}
+
+static isl_stat take_piece(isl_set *domain, isl_multi_aff *value, void *user)
+{
+    isl_set_free(domain);
+    *(isl_multi_aff **)user = value;
+    return isl_stat_ok;
+}
+
+/* The function that the map is. Where it is one on all of its domain, it is taken everywhere: its text is that of the
+ * one piece, and to compose functions without domains takes isl half of the time. Takes the map. */
+static isl_pw_multi_aff *function_of(isl_map *map)
+{
+    isl_pw_multi_aff *f     = isl_pw_multi_aff_from_map(map);
+    isl_multi_aff    *whole = NULL;
+    if (isl_pw_multi_aff_n_piece(f) != 1)
+        return f;
+    isl_pw_multi_aff_foreach_piece(f, take_piece, &whole);
+    isl_pw_multi_aff_free(f);
+    return isl_pw_multi_aff_from_multi_aff(whole);
 }
 
 static isl_ast_expr **ast_exprs(Writer *w, isl_ast_build *build, isl_pw_multi_aff *values, int *count)
@@ -43,19 +63,12 @@ static isl_multi_aff *tile_of(const Scratch *scratch, isl_pw_multi_aff *of_insta
     return isl_multi_aff_drop_dims(tile, isl_dim_out, (unsigned)tile_dims, (unsigned)(dims - tile_dims));
 }
 
-/* Instance -> subscripts of scratch: element - offset(tile), counted modulo the fold where there is one. */
+/* Instance -> subscripts of scratch: element - offset(tile). */
 static isl_pw_multi_aff *scratch_subscripts(const Scratch *scratch, isl_pw_multi_aff *element)
 {
-    isl_multi_aff    *tile  = tile_of(scratch, element);
-    isl_multi_aff    *first = isl_multi_aff_pullback_multi_aff(isl_multi_aff_copy(scratch->offset), tile);
-    isl_pw_multi_aff *at    = isl_pw_multi_aff_sub(element, isl_pw_multi_aff_from_multi_aff(first));
-    for (int d = 0; d < scratch->rank; d++)
-        if (scratch->fold[d]) {
-            isl_pw_aff *along = isl_pw_multi_aff_get_pw_aff(at, d);
-            along = isl_pw_aff_mod_val(along, isl_val_int_from_si(isl_pw_aff_get_ctx(along), scratch->fold[d]));
-            at    = isl_pw_multi_aff_set_pw_aff(at, (unsigned)d, along);
-        }
-    return at;
+    isl_multi_aff *tile  = tile_of(scratch, element);
+    isl_multi_aff *first = isl_multi_aff_pullback_multi_aff(isl_multi_aff_copy(scratch->offset), tile);
+    return isl_pw_multi_aff_sub(element, isl_pw_multi_aff_from_multi_aff(first));
 }
 
 /* Subscripts of scratch where some of the array's own depend on data: those are NULL, and printed as the source has
@@ -71,7 +84,7 @@ static isl_ast_expr **known_subscripts(Writer *w, isl_ast_build *build, const Ti
         along          = isl_map_project_out(along, isl_dim_out, 0, (unsigned)d);
         isl_aff *first = isl_multi_aff_get_aff(s->offset, d);
         if (isl_map_is_single_valued(along) == isl_bool_true) {
-            isl_pw_multi_aff *at = isl_pw_multi_aff_from_map(along);
+            isl_pw_multi_aff *at = function_of(along);
             at                   = isl_pw_multi_aff_pullback_pw_multi_aff(at, isl_pw_multi_aff_copy(executes));
             isl_multi_aff *from  = isl_multi_aff_from_aff(first);
             from                 = isl_multi_aff_pullback_multi_aff(from, tile_of(s, at));
@@ -102,8 +115,8 @@ isl_ast_node *note_instance(isl_ast_node *node, isl_ast_build *build, void *user
         return node;
     }
     /* loop variables -> instance -> iterators of the source */
-    isl_pw_multi_aff *instance = isl_pw_multi_aff_from_map(isl_map_reverse(order));
-    isl_pw_multi_aff *executes = isl_pw_multi_aff_from_map(isl_map_copy(s->executes));
+    isl_pw_multi_aff *instance = function_of(isl_map_reverse(order));
+    isl_pw_multi_aff *executes = function_of(isl_map_copy(s->executes));
     Instance         *n        = ARENA_NEW(w->arena, Instance);
     n->statement               = s;
     n->iterators               = ast_exprs(w, build,
@@ -124,7 +137,7 @@ isl_ast_node *note_instance(isl_ast_node *node, isl_ast_build *build, void *user
         isl_pw_multi_aff *element = isl_pw_multi_aff_copy(executes);
         if (s->source)
             element = isl_pw_multi_aff_pullback_pw_multi_aff(
-                isl_pw_multi_aff_from_map(isl_map_copy(s->accesses.at[i].access->relation)), element);
+                function_of(isl_map_copy(s->accesses.at[i].access->relation)), element);
         isl_pw_multi_aff *at = isl_pw_multi_aff_pullback_pw_multi_aff(scratch_subscripts(scratch, element),
                                                                       isl_pw_multi_aff_copy(instance));
         int               rank;

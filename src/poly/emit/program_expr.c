@@ -83,6 +83,14 @@ static const Expr *place_in(const ProgramMaker *m, const Storage *s, int rank, c
     return index_binary(m, EX_ADD, index_binary(m, EX_MUL, index, index_number(m, s->lanes)), m->lane);
 }
 
+/* A subscript modulo the fold, if there is one. */
+static const Expr *folded(ProgramMaker *m, isl_ast_expr *e, int64_t fold)
+{
+    if (fold == 1)
+        return index_number(m, 0);
+    return fold ? index_binary(m, EX_MOD, ast_value(m, e), index_number(m, fold)) : ast_value(m, e);
+}
+
 /* Where the element is that the expression names. */
 static const Expr *element(ProgramMaker *m, const CExpr *e, const Buffer **buffer)
 {
@@ -98,7 +106,7 @@ static const Expr *element(ProgramMaker *m, const CExpr *e, const Buffer **buffe
     }
     for (int d = 0; d < rank; d++) {
         if (scratch && m->instance->scratch[k][d])
-            at[d] = ast_value(m, m->instance->scratch[k][d]);
+            at[d] = folded(m, m->instance->scratch[k][d], scratch->fold[d]);
         else
             at[d] = is_affine(a->access, d) ? subscript(m, e->args[d]) : cast(m, KN_I64, value(m, e->args[d]));
     }

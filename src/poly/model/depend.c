@@ -156,10 +156,22 @@ static void depend_once(Scop *s, const Statement *w, const Access *read, bool be
     s->flow         = isl_union_map_add_map(s->flow, isl_map_apply_range(writes, isl_map_reverse(reads)));
 }
 
+bool scop_once(const Scop *s, const CSymbol *array, const Statement **by)
+{
+    const int w = once_by(s, s->once, array);
+    *by         = w < 0 ? NULL : &s->statements.at[w];
+    for (size_t i = 0; i < s->statements.count; i++)
+        for (size_t k = 0; k < s->statements.at[i].accesses.count; k++)
+            if (s->statements.at[i].accesses.at[k].array == array &&
+                (w < 0 ? s->statements.at[i].accesses.at[k].write : i < (size_t)w))
+                return false;
+    return true;
+}
+
 bool scop_depend(Scop *s)
 {
-    const bool    *once = written_once(s);
-    const Others   o    = others_of(s, once);
+    const bool    *once = s->once = written_once(s);
+    const Others   o              = others_of(s, once);
     isl_union_set *overwritten;
     depend_others(s, &o, &overwritten);
     for (size_t i = 0; i < s->statements.count; i++)

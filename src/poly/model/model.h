@@ -34,6 +34,8 @@ bool scop_private(const Scop *s, const CSymbol *symbol);
 /* The box around all elements of an array that the region is sure to access: each of them is in the array. NULL: none
  * is known. */
 isl_set *scop_elements(const Scop *s, const CSymbol *array);
+/* Is each element of the array written once at most, before all reads? *by: the statement that does, or NULL. */
+bool scop_once(const Scop *s, const CSymbol *array, const Statement **by);
 /* The statement of a tuple, or NULL. */
 Statement *scop_statement(const Scop *s, const char *name);
 

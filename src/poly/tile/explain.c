@@ -87,11 +87,14 @@ static void explain_scratch(Text *out, const Tiled *t)
 {
     int64_t sum = 0;
     for (size_t i = 0; i < t->scratch.count; i++) {
-        const Scratch *s = t->scratch.at[i];
+        const Scratch *s      = t->scratch.at[i];
+        bool           folded = false;
         text_printf(out, "scratch %s:", s->array->name);
-        for (int d = 0; d < s->rank; d++)
+        for (int d = 0; d < s->rank; d++) {
             text_printf(out, "%s%lld", d ? " x " : " ", (long long)s->size[d]);
-        text_printf(out, ", %lld bytes\n", (long long)scratch_bytes(s));
+            folded |= s->fold[d] > 0;
+        }
+        text_printf(out, ", %lld bytes%s\n", (long long)scratch_bytes(s), folded ? ", folded" : "");
         sum += scratch_bytes(s);
     }
     if (sum)

@@ -48,8 +48,7 @@ isl_schedule *overlap_then(isl_schedule *first, isl_schedule *second)
     return !first ? second : !second ? first : isl_schedule_sequence(first, second);
 }
 
-/* The stages as the text has them, in terms of X. */
-static isl_schedule *stages_of(const Made *m)
+isl_schedule *overlap_stages(const Made *m)
 {
     isl_space              *params   = isl_set_get_space(m->t->scop->context);
     isl_union_set          *given    = isl_union_set_empty(isl_space_copy(params));
@@ -138,14 +137,24 @@ static isl_schedule *mark_group(const Made *m, isl_schedule *s)
     return s;
 }
 
+/* The loops of a tile. */
+static isl_schedule *loops_of(const Made *m)
+{
+    if (m->p && slides(m->t))
+        return slide_loops(m);
+    isl_schedule *stages = overlap_stages(m);
+    if (!m->p || m->t->options.shape != SHAPE_RECTANGLE)
+        return stages;
+    return rectangle_loops(m, stages, 0, m->p->at.at[m->p->groups.at[m->group].root].dims);
+}
+
 isl_schedule *overlap_tree(Made *m)
 {
     Tiled        *t   = m->t;
     isl_schedule *all = NULL;
     for (size_t i = 0; i < m->in.count; i++)
         all = overlap_then(all, copy_of(m, &m->in.at[i]));
-    isl_schedule *stages = stages_of(m);
-    all = overlap_then(all, m->p && t->options.shape == SHAPE_RECTANGLE ? rectangle_loops(m, stages) : stages);
+    all = overlap_then(all, loops_of(m));
     for (size_t i = 0; i < m->out.count; i++)
         all = overlap_then(all, copy_of(m, &m->out.at[i]));
     for (int k = m->tile_dims - 1; k >= 0; k--)
@@ -161,9 +170,11 @@ isl_schedule *overlap_tree(Made *m)
 
 isl_schedule *overlap_plain(Tiled *t, isl_union_set *domain)
 {
-    isl_union_map     *dependences = order_dependences(t->scop);
-    isl_schedule      *text        = isl_schedule_intersect_domain(isl_schedule_copy(t->scop->schedule), domain);
-    isl_schedule_node *root        = isl_schedule_get_root(text);
+    /* none to other groups: it would make the loop around all instances serial */
+    isl_union_map *dependences = isl_union_map_intersect_domain(order_dependences(t->scop), isl_union_set_copy(domain));
+    dependences                = isl_union_map_intersect_range(dependences, isl_union_set_copy(domain));
+    isl_schedule      *text    = isl_schedule_intersect_domain(isl_schedule_copy(t->scop->schedule), domain);
+    isl_schedule_node *root    = isl_schedule_get_root(text);
     isl_schedule_free(text);
     root = order_mark(root, dependences, false);
     text = isl_schedule_node_get_schedule(root);
@@ -232,10 +243,14 @@ bool shape_overlapped(Tiled *t)
             group = plain_group(&p, order[k]);
         } else {
             Made m = { .t = t, .p = &p, .group = order[k], .tile_dims = p.groups.at[order[k]].tile_dims };
-            ok     = t->options.shape != SHAPE_RECTANGLE || rectangle_shift(&p, order[k]);
+            ok     = slides(t)                             ? stages_shift(&p, order[k], slide_shared(&p, order[k]))
+                     : t->options.shape == SHAPE_RECTANGLE ? rectangle_shift(&p, order[k])
+                                                           : true;
             if (ok)
                 make_statements(&m);
-            ok    = ok && scratch_make(&m);
+            ok = ok && scratch_make(&m);
+            if (ok && slides(t))
+                slide_fold(&m);
             group = ok ? overlap_tree(&m) : NULL;
             for (size_t i = 0; i < m.tiles.count; i++)
                 isl_map_free(m.tiles.at[i]);

@@ -39,6 +39,8 @@ void scratch_use(Made *m, const Scratch *scratch);
 
 /* Adds the statement with its instances in each tile, { [o…] -> S[i…] }, which it takes. */
 void overlap_add(Made *m, const Statement *st, isl_map *tile);
+/* The statements of the group as the text has them, in terms of X. */
+isl_schedule *overlap_stages(const Made *m);
 /* Loops over the tiles, and in a tile the copies in, the statements in the order of the text, the copies out. */
 isl_schedule *overlap_tree(Made *m);
 void          overlap_forget(Made *m);
@@ -51,8 +53,14 @@ isl_schedule *overlap_then(isl_schedule *first, isl_schedule *second);
 /* Trapezoids over time (trapezoid.c). false: no loop over time has them, and t->reason may say why. */
 bool shape_trapezoid(Tiled *t);
 
-/* The stages of a tile in one nest of loops over shifted points (rectangle.c). */
-isl_schedule *rectangle_loops(const Made *m, isl_schedule *stages);
+/* The stages of a tile in one nest of loops over the coordinates `from` up to `to` of shifted points (rectangle.c). */
+isl_schedule *rectangle_loops(const Made *m, isl_schedule *stages, int from, int to);
+
+/* Sliding windows (slide.c). The loops that all stages of the group share, the outermost first: so many. */
+int slide_shared(const Stages *p, int group);
+/* Folds the scratch of a group, whose stages are shifted. */
+void          slide_fold(Made *m);
+isl_schedule *slide_loops(const Made *m);
 
 /* { X[o…, i…] -> Y[i…] } from { [o…] -> Y[i…] }. */
 isl_map *overlap_executes(isl_map *tile, const char *name);

@@ -130,7 +130,7 @@ static const char *prove_order(const Tiled *t)
     const char *wrong;
     for (size_t i = 0; i < t->statements.count; i++)
         if (!t->statements.at[i].source || strcmp(t->statements.at[i].name, t->statements.at[i].source->name) != 0)
-            return (wrong = tile_prove_bounds(t)) ? wrong : tile_prove_flow(t);
+            return (wrong = tile_prove_bounds(t)) || (wrong = tile_prove_fold(t)) ? wrong : tile_prove_flow(t);
     isl_union_set *runs = isl_schedule_get_domain(t->schedule);
     isl_bool       same = isl_union_set_is_equal(runs, t->scop->domain);
     isl_union_set_free(runs);

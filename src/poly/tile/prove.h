@@ -9,8 +9,17 @@
 const char *tile_prove(const Tiled *t);
 /* The same for programs in which instances run several times, or in scratch (prove_flow.c). */
 const char *tile_prove_flow(const Tiled *t);
+/* Arrays about which nothing is left to prove but the bounds of scratch. */
+typedef struct ProvedArrays {
+    VEC(const CSymbol *) at;
+} ProvedArrays;
+
+/* Those of which the given program writes each element once, or none, and for which that is enough (prove_once.c). */
+ProvedArrays prove_once(const Tiled *t);
 /* What is wrong with the bounds of scratch and copies, or NULL (prove_bounds.c). */
 const char *tile_prove_bounds(const Tiled *t);
+/* What is wrong with the folds of scratch, or NULL (prove_fold.c). */
+const char *tile_prove_fold(const Tiled *t);
 /* What is wrong with the use of private variables, or NULL (prove_private.c). */
 const char *tile_prove_private(const Tiled *t);
 /* Do all pairs of instances go forward in the schedule, and none from one iteration of a loop marked as independent to

@@ -3,9 +3,10 @@
  *
  * Takes   a tiled program with scratch.
  * Gives   nothing, or what is wrong.
- * Holds   what an instance accesses in scratch is in the box of its tile, so that two elements of a tile have two
- *         places. A copy touches no element outside of the box of those that the given program is sure to access: a
- *         copy in may have more than the tile reads. */
+ * Holds   what an instance writes in scratch is in the box of its tile, so that two elements of a tile have two
+ *         places; and what it reads there, since a tile reads what it has set (prove_flow.c). A copy touches no element
+ *         outside of the box of those that the given program is sure to access: a copy in may have more than the tile
+ *         reads. */
 #include "poly/model/model.h"
 #include "poly/tile/overlap.h"
 #include "poly/tile/prove.h"
@@ -43,8 +44,9 @@ const char *tile_prove_bounds(const Tiled *t)
             return "a copy is outside of its scratch";
         for (size_t k = 0; k < x->accesses.count; k++) {
             const TiledAccess *a = &x->accesses.at[k];
-            if (a->scratch && !in_scratch(a->scratch, isl_map_apply_range(isl_map_copy(x->executes),
-                                                                          isl_map_copy(a->access->relation))))
+            if (a->scratch && a->access->write &&
+                !in_scratch(a->scratch,
+                            isl_map_apply_range(isl_map_copy(x->executes), isl_map_copy(a->access->relation))))
                 return "an access is outside of its scratch";
         }
     }

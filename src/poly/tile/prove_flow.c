@@ -3,10 +3,13 @@
  *
  * Takes   a tiled program; memory is elements of arrays, and for scratch elements of a tile.
  * Gives   nothing, or what differs from the given program.
- * Holds   (1) dataflow: the source of each read, by isl's analysis of the tiled program and followed through copies, is
+ * Holds   (0) what runs is what the statements say;
+ *         (1) dataflow: the source of each read, by isl's analysis of the tiled program and followed through copies, is
  *         an instance of the statement instance that the given program's read has as its source, or both have none;
  *         (2) results: the last write of each element that lives on is by the same instance;
- *         (3) independence: no iteration of a loop marked parallel or vector touches memory that another one writes. */
+ *         (3) independence: no iteration of a loop marked parallel or vector touches memory that another one writes;
+ *         (4) scratch is used in tiles alone, which declare it.
+ *         Of arrays that prove_once.c has proved only (4) is asked. */
 #include "poly/tile/prove.h"
 #include "poly/model/model.h"
 #include "poly/tile/order.h"
@@ -18,6 +21,8 @@ enum { MOST_COPIES = 4 }; /* one after the other: out of one group's scratch, in
 
 typedef struct Memory {
     const Tiled   *t;
+    ProvedArrays   proved; /* by prove_once; the rest is about the others */
+    isl_union_map *given_reads, *given_writes, *live_out;
     isl_union_map *reads, *writes; /* X -> place; a place of scratch is name[o…, element…] */
     isl_union_map *executes;       /* X -> S, of what is no copy */
     isl_union_map *back;           /* [X -> place] -> [S -> element], of reads */
@@ -30,6 +35,37 @@ typedef struct Memory {
 static void add(isl_union_map **to, isl_map *map)
 {
     *to = *to ? isl_union_map_add_map(*to, map) : isl_union_map_from_map(map);
+}
+
+static bool is_open(const Memory *m, const CSymbol *array)
+{
+    for (size_t i = 0; i < m->proved.at.count; i++)
+        if (m->proved.at.at[i] == array)
+            return false;
+    return true;
+}
+
+/* All elements of an array. */
+static isl_set *array_whole(const Scop *s, const CSymbol *array)
+{
+    isl_space *space = isl_space_set_alloc(s->isl, 0, (unsigned)array->rank);
+    return isl_set_universe(isl_space_set_tuple_name(space, isl_dim_set, array->name));
+}
+
+/* What the given program does with arrays that are open. */
+static void given_of(Memory *m)
+{
+    const Scop    *s      = m->t->scop;
+    isl_union_set *proved = isl_union_set_empty(isl_set_get_space(s->context));
+    for (size_t i = 0; i < m->proved.at.count; i++)
+        proved = isl_union_set_add_set(proved, array_whole(s, m->proved.at.at[i]));
+    m->live_out = isl_union_map_subtract_range(isl_union_map_copy(s->live_out), proved);
+    for (size_t i = 0; i < s->statements.count; i++)
+        for (size_t k = 0; k < s->statements.at[i].accesses.count; k++) {
+            const Access *a = &s->statements.at[i].accesses.at[k];
+            if (is_open(m, a->array))
+                add(a->write ? &m->given_writes : &m->given_reads, isl_map_copy(a->relation));
+        }
 }
 
 /* The name of a tile's own memory; NULL: all tiles share it. */
@@ -66,7 +102,7 @@ static isl_map *element_of(const char *own, int tiles, isl_space *array, const c
 
 static void memory_of(Memory *m, const Tiled *t)
 {
-    *m               = (Memory){ .t = t };
+    *m               = (Memory){ .t = t, .proved = prove_once(t) };
     isl_space *space = isl_set_get_space(t->scop->context);
     m->copies        = isl_union_set_empty(isl_space_copy(space));
     m->own           = isl_union_set_copy(m->copies);
@@ -75,9 +111,14 @@ static void memory_of(Memory *m, const Tiled *t)
     m->writes        = isl_union_map_copy(m->reads);
     m->executes      = isl_union_map_copy(m->reads);
     m->back          = isl_union_map_copy(m->reads);
+    m->given_reads   = isl_union_map_copy(m->reads);
+    m->given_writes  = isl_union_map_copy(m->reads);
     m->shared_writes = isl_union_map_empty(space);
+    given_of(m);
     for (size_t i = 0; i < t->statements.count; i++) {
         const TiledStatement *x = &t->statements.at[i];
+        if (!x->source && !is_open(m, x->copied->array))
+            continue;
         if (!x->source) {
             int      tiles = (int)isl_multi_aff_dim(x->copied->offset, isl_dim_in);
             isl_map *place = place_of(x->copied->name, tiles, isl_map_copy(x->executes));
@@ -91,9 +132,11 @@ static void memory_of(Memory *m, const Tiled *t)
         int tiles = (int)isl_map_dim(x->executes, isl_dim_in) - (int)isl_map_dim(x->executes, isl_dim_out);
         add(&m->executes, isl_map_copy(x->executes));
         for (size_t k = 0; k < x->accesses.count; k++) {
-            const TiledAccess *a   = &x->accesses.at[k];
-            const char        *own = own_name(m, a->scratch, a->access->array);
-            isl_map           *e   = isl_map_apply_range(isl_map_copy(x->executes), isl_map_copy(a->access->relation));
+            const TiledAccess *a = &x->accesses.at[k];
+            if (!is_open(m, a->access->array))
+                continue;
+            const char *own = own_name(m, a->scratch, a->access->array);
+            isl_map    *e   = isl_map_apply_range(isl_map_copy(x->executes), isl_map_copy(a->access->relation));
             if (a->access->write && !own)
                 add(&m->shared_writes, isl_map_copy(e));
             if (!a->access->write) {
@@ -123,6 +166,9 @@ static void memory_free(Memory *m)
     isl_union_set_free(m->own);
     isl_union_set_free(m->scratch);
     isl_union_map_free(m->shared_writes);
+    isl_union_map_free(m->given_reads);
+    isl_union_map_free(m->given_writes);
+    isl_union_map_free(m->live_out);
 }
 
 /* Writes and reads of places that are written once at most, and of all others. */
@@ -244,7 +290,7 @@ static isl_union_map *through_copies(const Memory *m, isl_union_map *full, isl_u
 static const char *prove_values(const Memory *m)
 {
     const Scop    *s = m->t->scop;
-    isl_union_map *none_of, *none_given, *given = sources(s->schedule, s->reads, s->writes, &none_given);
+    isl_union_map *none_of, *none_given, *given = sources(s->schedule, m->given_reads, m->given_writes, &none_given);
     isl_union_map_free(none_given);
     isl_union_map *full   = sources(m->t->schedule, m->reads, m->writes, &none_of);
     isl_union_map *sink   = isl_union_map_domain_map(isl_union_map_copy(m->reads)); /* [X -> place] -> X */
@@ -278,9 +324,7 @@ static const char *prove_values(const Memory *m)
         if (!scop_dies(array) || scop_private(s, array) ||
             (array->kind != CSYMBOL_ARRAY && array->kind != CSYMBOL_SCALAR))
             continue;
-        isl_space *space = isl_space_set_alloc(s->isl, 0, (unsigned)array->rank);
-        space            = isl_space_set_tuple_name(space, isl_dim_set, array->name);
-        last             = isl_union_map_subtract_range(last, isl_union_set_from_set(isl_set_universe(space)));
+        last = isl_union_map_subtract_range(last, isl_union_set_from_set(array_whole(s, array)));
     }
     /* A copy out writes what the source of its read wrote. */
     for (int i = 0; i < MOST_COPIES; i++) {
@@ -290,7 +334,7 @@ static const char *prove_values(const Memory *m)
         last              = isl_union_map_union(last, by);
     }
     last           = isl_union_map_apply_domain(last, isl_union_map_copy(m->executes));
-    isl_bool equal = isl_union_map_is_equal(last, s->live_out);
+    isl_bool equal = isl_union_map_is_equal(last, m->live_out);
     if (equal != isl_bool_true && !wrong)
         wrong = "a result is written by another instance";
     isl_union_map_free(last);
@@ -329,8 +373,6 @@ static bool independent(isl_schedule_node *node, isl_union_map *left, isl_union_
             band = isl_schedule_node_child(band, 0);
         ok = isl_schedule_node_get_type(band) == isl_schedule_node_band && order_carries_none(band, left);
         isl_schedule_node_free(band);
-    } else if (type == isl_schedule_node_leaf) {
-        ok = isl_union_map_is_empty(scratch) == isl_bool_true; /* no tile declares it */
     }
     isl_size n = isl_schedule_node_n_children(node);
     ok         = ok && n >= 0;
@@ -357,14 +399,68 @@ static bool prove_independent(const Memory *m, isl_schedule_node *root)
     return independent(root, isl_union_map_apply_range(other, back), own);
 }
 
+/* Adds what runs in tiles. */
+static isl_bool note_tile(isl_schedule_node *node, void *user)
+{
+    isl_union_set **in   = user;
+    const bool      tile = is_marked(node, is_tile);
+    if (tile)
+        *in = isl_union_set_union(*in, isl_schedule_node_get_universe_domain(node));
+    return isl_bool_ok(!tile);
+}
+
+static bool uses_scratch(const TiledStatement *x)
+{
+    bool uses = x->copied != NULL;
+    for (size_t k = 0; k < x->accesses.count; k++)
+        uses |= x->accesses.at[k].scratch != NULL;
+    return uses;
+}
+
+/* (4) */
+static bool prove_declared(const Tiled *t, isl_schedule_node *root)
+{
+    isl_union_set *in = isl_union_set_empty(isl_set_get_space(t->scop->context));
+    bool           ok = isl_schedule_node_foreach_descendant_top_down(root, note_tile, &in) == isl_stat_ok;
+    for (size_t i = 0; i < t->statements.count && ok; i++) {
+        if (!uses_scratch(&t->statements.at[i]))
+            continue;
+        isl_set *runs = isl_map_domain(isl_map_copy(t->statements.at[i].executes));
+        isl_set *here = isl_union_set_extract_set(in, isl_set_get_space(runs));
+        ok            = isl_set_is_subset(runs, here) == isl_bool_true; /* also where nothing of it runs */
+        isl_set_free(runs);
+        isl_set_free(here);
+    }
+    isl_union_set_free(in);
+    return ok;
+}
+
+/* (0) */
+static bool prove_runs(const Tiled *t)
+{
+    isl_union_set *runs = isl_union_set_empty(isl_set_get_space(t->scop->context));
+    isl_union_set *all  = isl_schedule_get_domain(t->schedule);
+    for (size_t i = 0; i < t->statements.count; i++)
+        runs = isl_union_set_add_set(runs, isl_map_domain(isl_map_copy(t->statements.at[i].executes)));
+    const bool same = isl_union_set_is_equal(runs, all) == isl_bool_true;
+    isl_union_set_free(runs);
+    isl_union_set_free(all);
+    return same;
+}
+
 const char *tile_prove_flow(const Tiled *t)
 {
     Memory m;
+    if (!prove_runs(t))
+        return "other instances run";
     memory_of(&m, t);
-    const char        *wrong = prove_values(&m);
+    const bool         open  = isl_union_map_n_map(m.reads) != 0 || isl_union_map_n_map(m.writes) != 0;
+    const char        *wrong = open ? prove_values(&m) : NULL;
     isl_schedule_node *root  = isl_schedule_get_root(t->schedule);
-    if (!wrong && !prove_independent(&m, root))
+    if (!wrong && open && !prove_independent(&m, root))
         wrong = "a loop is marked parallel and its iterations share memory";
+    if (!wrong && !prove_declared(t, root))
+        wrong = "scratch is used where no tile has it";
     isl_schedule_node_free(root);
     memory_free(&m);
     return wrong;

@@ -14,29 +14,22 @@
 #include <isl/ilp.h>
 #include <isl/schedule_node.h>
 
-/* The flow between two stages' points, without names. */
-static isl_map *flow_between(const Stages *p, const Stage *from, const Stage *to)
-{
-    isl_space *space = isl_space_map_from_domain_and_range(isl_set_get_space(from->all), isl_set_get_space(to->all));
-    isl_map   *flow  = isl_union_map_extract_map(p->flow, space);
-    return isl_map_reset_tuple_id(isl_map_reset_tuple_id(flow, isl_dim_in), isl_dim_out);
-}
-
-/* shift(from) = min over consumers of shift(to) + the least distance along each axis; false: there is no least. */
-static bool shift_stage(const Stages *p, int g, Stage *from)
+/* shift(from) = min over consumers of shift(to) + the least distance along each of the first `shared` axes; false:
+ * there is no least. */
+static bool shift_stage(const Stages *p, int g, Stage *from, int shared)
 {
     for (size_t b = 0; b < p->at.count; b++) {
         const Stage *to = &p->at.at[b];
         if (to->group != g || to == from || to->dims != from->dims)
             continue;
-        isl_map *flow = flow_between(p, from, to);
+        isl_map *flow = stages_flow(p, from, to);
         if (isl_map_is_empty(flow) == isl_bool_true) {
             isl_map_free(flow);
             continue;
         }
         isl_set *distance = isl_map_deltas(flow);
         bool     ok       = true;
-        for (int d = 0; d < from->dims; d++) {
+        for (int d = 0; d < shared; d++) {
             isl_val *least = isl_set_dim_min_val(isl_set_copy(distance), d);
             scop_isl_unbounded(p->tiled->scop);
             ok             = ok && isl_val_is_int(least) == isl_bool_true;
@@ -57,36 +50,46 @@ static bool like_root(const Stages *p, const Group *g, const Stage *s)
     const Stage *root = &p->at.at[g->root];
     if (s->dims != root->dims)
         return false;
-    for (int k = 0; s->core && s != root && k < g->tile_dims; k++)
+    for (int k = 0; s != root && k < g->tile_dims; k++)
         if (s->axis[k] != g->axis[k] || s->stride[k] != g->size[k])
             return false;
     return true;
 }
 
-bool rectangle_shift(Stages *p, int group)
+bool stages_shift(Stages *p, int group, int shared)
 {
-    Group  *g                      = &p->groups.at[group];
-    Stage  *root                   = &p->at.at[g->root];
-    int64_t least[MOST_POINT_DIMS] = { 0 };
+    const Group *g                      = &p->groups.at[group];
+    const Stage *root                   = &p->at.at[g->root];
+    int64_t      least[MOST_POINT_DIMS] = { 0 };
     for (size_t i = p->at.count; i-- > 0;) {
         Stage *s = &p->at.at[i];
         if (s->group != group)
             continue;
         if (!like_root(p, g, s))
             return false;
-        for (int d = 0; d < s->dims; d++)
+        for (int d = 0; d < shared; d++)
             s->shift[d] = s == root ? 0 : INT64_MAX;
-        if (s != root && !shift_stage(p, group, s))
+        if (s != root && !shift_stage(p, group, s, shared))
             return false;
-        for (int d = 0; d < s->dims; d++)
+        for (int d = 0; d < shared; d++)
             least[d] = s->shift[d] < least[d] ? s->shift[d] : least[d];
     }
-    for (size_t i = p->at.count; i-- > 0;) { /* from zero on; then needs anew, consumers first */
+    for (size_t i = 0; i < p->at.count; i++) /* from zero on */
+        for (int d = 0; d < shared && p->at.at[i].group == group; d++)
+            p->at.at[i].shift[d] -= least[d];
+    return true;
+}
+
+bool rectangle_shift(Stages *p, int group)
+{
+    Group *g    = &p->groups.at[group];
+    Stage *root = &p->at.at[g->root];
+    if (!stages_shift(p, group, root->dims))
+        return false;
+    for (size_t i = p->at.count; i-- > 0;) { /* needs anew, consumers first */
         Stage *s = &p->at.at[i];
         if (s->group != group)
             continue;
-        for (int d = 0; d < s->dims; d++)
-            s->shift[d] -= least[d];
         isl_map *core = stages_tile_of(g, s);
         isl_map_free(s->need);
         s->need = s == root ? isl_map_copy(core) : stages_need(p, s, group, s->live ? core : NULL);
@@ -120,10 +123,9 @@ static isl_union_pw_aff *shifted(const Made *m, int d)
     return all;
 }
 
-isl_schedule *rectangle_loops(const Made *m, isl_schedule *stages)
+isl_schedule *rectangle_loops(const Made *m, isl_schedule *stages, int from, int to)
 {
-    const Stage *root = &m->p->at.at[m->p->groups.at[m->group].root];
-    for (int d = root->dims - 1; d >= 0; d--) {
+    for (int d = to - 1; d >= from; d--) {
         isl_multi_union_pw_aff *band = isl_multi_union_pw_aff_from_union_pw_aff(shifted(m, d));
         stages                       = isl_schedule_insert_partial_schedule(stages, band);
         isl_schedule_node *node      = isl_schedule_node_child(isl_schedule_get_root(stages), 0);

@@ -140,7 +140,13 @@ isl_map *scratch_places(const Scratch *s)
     }
     isl_map *all = isl_map_universe(isl_multi_aff_get_space(s->offset));
     all = isl_map_lower_bound_multi_pw_aff(all, isl_multi_pw_aff_from_multi_aff(isl_multi_aff_copy(s->offset)));
-    return isl_map_upper_bound_multi_pw_aff(all, isl_multi_pw_aff_from_multi_aff(last));
+    all = isl_map_upper_bound_multi_pw_aff(all, isl_multi_pw_aff_from_multi_aff(last));
+    for (int d = 0; d < s->rank; d++) /* a fold has a place for any element */
+        if (s->fold[d]) {
+            all = isl_map_project_out(all, isl_dim_out, (unsigned)d, 1);
+            all = isl_map_insert_dims(all, isl_dim_out, (unsigned)d, 1);
+        }
+    return isl_map_set_tuple_name(all, isl_dim_out, s->array->name);
 }
 
 void scratch_use(Made *m, const Scratch *scratch)

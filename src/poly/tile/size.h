@@ -13,4 +13,8 @@ void size_skewed(Tiled *t, const Axes *x, const Hyper *p, const Hyper *q, const 
 /* The loops of a group's root that are tiled, and the sizes; false: none can be. */
 bool size_overlapped(const Stages *p, const Stage *root, Group *g);
 
+/* The most bytes of scratch that a tile may have: on a stack, in shared memory, or for rows that auto lets slide in
+ * half of L2, beside what they are computed from. */
+int64_t size_scratch(const Tiled *t);
+
 #endif

@@ -110,6 +110,11 @@ bool stages_init(Stages *p, Tiled *t)
     return p->flow != NULL;
 }
 
+bool slides(const Tiled *t)
+{
+    return t->options.shape == SHAPE_HYBRID && t->options.target != FOR_CUDA;
+}
+
 void stages_free(Stages *p)
 {
     for (size_t i = 0; i < p->at.count; i++) {
@@ -121,6 +126,13 @@ void stages_free(Stages *p)
         isl_map_free(s->need);
     }
     isl_union_map_free(p->flow);
+}
+
+isl_map *stages_flow(const Stages *p, const Stage *from, const Stage *to)
+{
+    isl_space *space = isl_space_map_from_domain_and_range(isl_set_get_space(from->all), isl_set_get_space(to->all));
+    isl_map   *flow  = isl_union_map_extract_map(p->flow, space);
+    return isl_map_reset_tuple_id(isl_map_reset_tuple_id(flow, isl_dim_in), isl_dim_out);
 }
 
 isl_map *stages_tile_of(const Group *g, const Stage *s)

@@ -23,7 +23,7 @@ typedef struct Stage {
     isl_map       *need;                  /* tile [o…] -> points that it computes */
     int            axis[MOST_POINT_DIMS]; /* the loop along which tile coordinate k moves, and by how much */
     int64_t        stride[MOST_POINT_DIMS];
-    int64_t        shift[MOST_POINT_DIMS]; /* rectangle: added to a point's coordinates */
+    int64_t        shift[MOST_POINT_DIMS]; /* rectangle, slide: added to a point's coordinates */
 } Stage;
 
 typedef struct Group {
@@ -46,6 +46,9 @@ typedef struct Stages {
 bool stages_init(Stages *p, Tiled *t);
 void stages_free(Stages *p);
 
+/* Do the rows of a tile's stages run in turn (slide.c)? */
+bool slides(const Tiled *t);
+
 /* Decides the groups. From Zhao and Cohen 2019, 3.7: a stage joins its only consumer, if the points that its tiles
  * compute twice are few; or by cost; or whatever can join (fuse_cost.c). */
 bool stages_fuse(Stages *p);
@@ -63,6 +66,11 @@ isl_map *stages_tile_of(const Group *g, const Stage *s);
 /* What the consumers of the group read of a stage, and `core` if there is one, as a box; NULL: there is none. */
 isl_map *stages_need(const Stages *p, const Stage *s, int g, isl_map *core);
 
+/* The flow between two stages' points, without names. */
+isl_map *stages_flow(const Stages *p, const Stage *from, const Stage *to);
+/* Shifts of a group's stages along the first `shared` loops, from 0 on: no value flows against p + shift (rectangle.c).
+ * false: its stages are not alike. */
+bool stages_shift(Stages *p, int group, int shared);
 /* Right-rectangle trapezoids (rectangle.c): shifts and needs of a group. false: its stages are not alike. */
 bool rectangle_shift(Stages *p, int group);
 

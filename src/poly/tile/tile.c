@@ -7,6 +7,7 @@
 #include "poly/tile/order.h"
 #include "poly/tile/overlap.h"
 #include "poly/tile/prove.h"
+#include "poly/tile/size.h"
 #include "poly/tile/skew.h"
 
 static const char *const shape_names[] = {
@@ -52,10 +53,13 @@ static bool shape_skewed(Tiled *t)
     return t->schedule && tiled > 0;
 }
 
-/* Loops over time, or else stages. */
+/* Loops over time, or else stages. What auto takes hybrid tiles for are stages. */
 static bool shape_either(Tiled *t)
 {
-    if (order_over_time(t->scop) && shape_trapezoid(t))
+    const bool over_time = order_over_time(t->scop);
+    if (over_time && t->options.automatic && t->options.shape == SHAPE_HYBRID)
+        return false;
+    if (over_time && shape_trapezoid(t))
         return true;
     if (t->reason)
         return false;
@@ -71,21 +75,17 @@ typedef struct Shape {
 static const Shape shapes[] = {
     [SHAPE_NONE]          = { shape_none, "isl failed" },
     [SHAPE_RECTANGLE]     = { shape_either, "no two stages can be fused, or their loops are not alike" },
-    [SHAPE_HYBRID]        = { shape_either, "no two stages of constant size across the tiles can be fused" },
+    [SHAPE_HYBRID]        = { shape_either, "no two stages can be fused, or their loops are not alike" },
     [SHAPE_SCALENE]       = { shape_either, "no two stages can be fused" },
     [SHAPE_DIAMOND]       = { shape_skewed, "no loop over time has dependences that diamonds can follow" },
     [SHAPE_PARALLELOGRAM] = { shape_skewed, "no loop over time has dependences that parallelograms can follow" },
 };
 
 /* What auto tries, the first that fits. */
-static const TileShape preferred[]        = { SHAPE_DIAMOND, SHAPE_PARALLELOGRAM, SHAPE_SCALENE, SHAPE_NONE };
+static const TileShape preferred[] = { SHAPE_DIAMOND, SHAPE_PARALLELOGRAM, SHAPE_HYBRID, SHAPE_SCALENE, SHAPE_NONE };
 static const TileShape device_preferred[] = { SHAPE_SCALENE, SHAPE_NONE };
 
-enum {
-    MOST_SCRATCH = 1 << 20,   /* bytes: half of the least stack that threads have by default */
-    MOST_SHARED  = 227 << 10, /* of shared memory for a block, from sm_90 on */
-    MOST_HALVED  = 6
-};
+enum { MOST_HALVED = 6 };
 
 /* The most scratch that a tile has, in bytes. */
 static int64_t most_scratch(const Tiled *t)
@@ -109,7 +109,7 @@ static const char *make_within(Tiled *t)
     for (;;) {
         if (!shapes[options.shape].make(t))
             return t->reason ? t->reason : shapes[options.shape].unfit;
-        int64_t bytes = most_scratch(t), most = options.target == FOR_CUDA ? MOST_SHARED : MOST_SCRATCH;
+        int64_t bytes = most_scratch(t), most = size_scratch(t);
         if (bytes <= most)
             return NULL;
         if (options.size_count || t->options.halved == MOST_HALVED)

@@ -186,7 +186,8 @@ static isl_set *in_rows(const Trapezoid *z, size_t i)
     return where(where(set, last), x_coordinate(z, st, 0, 1));
 }
 
-static void make_tiles(Trapezoid *z)
+/* false: nothing that tiles have is read later. */
+static bool make_tiles(Trapezoid *z)
 {
     isl_set *some  = NULL; /* tiles of which something is read later */
     Arena   *arena = z->t->scop->arena;
@@ -212,7 +213,9 @@ static void make_tiles(Trapezoid *z)
             all = reach(z, all, i, k);
         z->tile[i] = isl_map_intersect_domain(by_tile(z, z->x.statements[i], all), isl_set_copy(some));
     }
+    const isl_bool none = isl_set_is_empty(some);
     isl_set_free(some);
+    return none == isl_bool_false;
 }
 
 /* ---- Planes, rows ---- */
@@ -371,10 +374,10 @@ static isl_schedule *tile_rows(Trapezoid *z)
     Made          m    = { .t = z->t, .group = z->number, .tile_dims = tile_dims(z), .serial = 1 };
     isl_schedule *tree = NULL;
     size_t        had  = z->t->scratch.count;
-    make_tiles(z);
+    const bool    some = make_tiles(z);
     for (size_t i = 0; i < z->x.statement_count; i++)
         overlap_add(&m, z->x.statements[i], isl_map_copy(z->tile[i]));
-    z->t->reason = trapezoid_scratch(z, &m);
+    z->t->reason = some ? trapezoid_scratch(z, &m) : "nothing that a tile would compute is read later";
     if (!z->t->reason) {
         tree = overlap_then(overlap_tree(&m), rest_of(z));
     } else {

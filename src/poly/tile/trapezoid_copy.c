@@ -12,8 +12,9 @@
 
 #include <isl/ilp.h>
 
-const char trapezoid_race[] = "a tile would overwrite what its neighbours begin with: an array needs a second copy";
-static const char no_box[]  = "what a tile touches has no constant size: give sizes for all axes";
+const char trapezoid_race[]     = "a tile would overwrite what its neighbours begin with: an array needs a second copy";
+static const char hands_twice[] = "two tiles that run at once would hand out the same element";
+static const char no_box[]      = "what a tile touches has no constant size: give sizes for all axes";
 
 static const Access *write_of(const Statement *st)
 {
@@ -195,6 +196,19 @@ static bool races(isl_map *in, isl_map *out)
     return none != isl_bool_true;
 }
 
+/* Do tiles that run at once hand out the same element? What is live has a hull, which can have instances that a
+ * neighbour's replace. */
+static bool handed_twice(isl_map *out)
+{
+    isl_map *meet = isl_map_apply_range(isl_map_copy(out), isl_map_reverse(isl_map_copy(out)));
+    meet          = isl_map_equate(meet, isl_dim_in, 0, isl_dim_out, 0);
+    isl_map *same = isl_map_equate(isl_map_copy(meet), isl_dim_in, 1, isl_dim_out, 1);
+    isl_bool once = isl_map_is_subset(meet, same);
+    isl_map_free(meet);
+    isl_map_free(same);
+    return once != isl_bool_true;
+}
+
 /* ---- Boxes ---- */
 
 /* The range of element d less `time` o_t + `space` o_k over all tiles: least and greatest. false: it has none. */
@@ -292,9 +306,10 @@ static const char *scratch_of(const Trapezoid *z, Made *m, const CSymbol *array,
         if (write_of(st)->array == array)
             out = joined(out, isl_map_apply_range(isl_map_copy(z->live[i]), isl_map_copy(write_of(st)->relation)));
     }
-    base      = base ? clamped(box_around(base), c.places, c.elements) : NULL;
-    out       = exact_hull(out);
-    bool race = (base && races(base, out)) || (c.strips && races(c.strips, out));
+    base       = base ? clamped(box_around(base), c.places, c.elements) : NULL;
+    out        = exact_hull(out);
+    bool race  = (base && races(base, out)) || (c.strips && races(c.strips, out));
+    bool twice = !race && handed_twice(out);
     if (base && isl_map_is_empty(base) == isl_bool_false)
         copy_in(m, scratch, base);
     else
@@ -306,7 +321,7 @@ static const char *scratch_of(const Trapezoid *z, Made *m, const CSymbol *array,
     isl_map_free(c.strips);
     isl_map_free(c.places);
     isl_set_free(c.elements);
-    return race ? trapezoid_race : NULL;
+    return race ? trapezoid_race : twice ? hands_twice : NULL;
 }
 
 const char *trapezoid_scratch(const Trapezoid *z, Made *m)
