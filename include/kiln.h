@@ -316,11 +316,15 @@ typedef enum kn_schedule_view {
 KN_API const char *kn_schedule_show(kn_pipeline *p, kn_schedule_view view, const char *scheduler, const char *machine,
                                     const kn_options *options, const kn_arg *args, int count);
 
-/* Measures this machine for kn_schedule_make: compiles and times small programs under good and bad schedules, for a
- * quarter of a minute, and fits the speeds to them that schedulers predict with. Gives the text for `machine`, until
- * the next call; NULL after an error. `progress`, which may be NULL, is called before each measurement, `all` of them
- * or until it returns 0: then the speeds are fitted to the `done` ones, which is an error if there is none. */
-KN_API const char *kn_calibrate(kn_context *cx, int (*progress)(void *user, int done, int all), void *user);
+/* Measures this machine for kn_schedule_make, in less than 20 seconds: the time of an access over the size of the
+ * working set, then small programs under good and bad schedules, to which the speeds are fitted that schedulers predict
+ * with. At the end some programs are scheduled for the machine of the text `before` (NULL: as the system describes it)
+ * and for the new one; if they are slower now, the figures of `before` are kept. Gives the text for `machine`, until
+ * the next call, with comments that say what was found; NULL after an error. `progress`, which may be NULL, is called
+ * before each step, `all` of them or until it returns 0: then the speeds are fitted to what is measured, which is an
+ * error if that is no program. */
+KN_API const char *kn_calibrate(kn_context *cx, const char *before, int (*progress)(void *user, int done, int all),
+                                void *user);
 
 /* Fills a buffer from an expression of the language over its coordinates, which are i64 and named `dims`; the
  * result is converted to the buffer's type. */

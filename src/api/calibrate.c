@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* Calibrating: the speeds of this machine, as the cost model sees them.
+/* Calibrating: this machine, as the cost model sees it.
  *
- * Takes   small pipelines of many kinds (a table below), each under drafts of many kinds (schedulers/search/varied.c).
+ * Takes   the curves of its memory (schedulers/model/curve.h), which give the caches and their rates; then small
+ *         pipelines of many kinds (a table below), each under drafts of many kinds (schedulers/search/varied.c).
  * Gives   the speeds that explain their measured times best (schedulers/model/fit.c), as lines that machine_parse
- *         reads. The search for them begins at those of loops that do nothing else
+ *         reads. The search for them begins at those of the curves, and of loops that do nothing else
  *         (schedulers/model/machine_measure.c).
+ * Check   Other small programs are scheduled by `auto` for the machine as it was known before and as it was found.
+ *         Where the schedules differ they are timed in turns. If the new ones are slower, the old figures are kept.
  * Why     What a cache line or a row costs depends on the processor, its neighbours and this compiler together. No data
  *         sheet says it. */
+#include "api/calibrate.h"
 #include "api/compile.h"
 #include "schedulers/model/fit.h"
 #include "schedulers/search/schedulers.h"
 
+#include <math.h>
 #include <time.h>
 
+/* What the speeds are fitted to. */
 static const char *const programs[] = {
     "input in : u16(x, y) output out b(x, y) = (in(x, y) + in(x+1, y) + in(x+2, y)) / 3 out(x, y) = (b(x, y) + b(x, "
     "y+1) + b(x, y+2)) / 3 estimate out(6000, 4000)",
@@ -31,13 +37,53 @@ static const char *const programs[] = {
     "s(x, y) * s(x, y)"
     " out(x, y) = t(x, y) + t(x+1, y) + t(x, y+1) estimate out(1024, 1024)",
 };
-enum { PROGRAMS = sizeof programs / sizeof *programs, DRAFTS = 8, MOST_PORTS = 4, LEAST_RUNS = 3 };
-static const double trial_seconds = 0.06;
+enum { PROGRAMS = sizeof programs / sizeof *programs, DRAFTS = 6, MOST_PORTS = 4, LEAST_RUNS = 3 };
+
+/* What the result is checked on: a chain of stencils, a step of a pyramid, a maximum over a window, a pointwise
+ * function with a table, a separable filter with its use, a reduction over a disc whose steps read by data, and
+ * products of gradients. */
+const char *const calibrate_checks[] = {
+    "input in : f32(x, y) output out e = edge(in) a(x, y) = e(x-1, y) + e(x+1, y) + e(x, y-1) + e(x, y+1) b(x, y) = "
+    "a(x-1, y) + a(x+1, y) + a(x, y-1) + a(x, y+1) c(x, y) = b(x-1, y) + b(x+1, y) + b(x, y-1) + b(x, y+1) out(x, y) = "
+    "c(x-1, y) + c(x+1, y) + c(x, y-1) + c(x, y+1) estimate out(2048, 1536)",
+    "input in : f32(x, y) output out e = edge(in) dx(x, y) = (e(2*x-1, y) + 3*e(2*x, y) + 3*e(2*x+1, y) + e(2*x+2, y)) "
+    "/ 8 d(x, y) = (dx(x, 2*y-1) + 3*dx(x, 2*y) + 3*dx(x, 2*y+1) + dx(x, 2*y+2)) / 8 ux(x, y) = (3*d(x/2, y) + "
+    "d(x/2 + 2*(x%2) - 1, y)) / 4 u(x, y) = (3*ux(x, y/2) + ux(x, y/2 + 2*(y%2) - 1)) / 4 out(x, y) = e(x, y) - u(x, "
+    "y) estimate out(2048, 1536)",
+    "input in : u8(x, y) output out e = edge(in) m(x, y) = max(e(x+i, y) for i in -7..8) n(x, y) = max(m(x, y+j) for j "
+    "in -7..8) out(x, y) = n(x, y) - e(x, y) estimate out(2048, 1536)",
+    "input in : u8(x, y, c) input table : f32(i) output out g(x, y) = (i32(in(x, y, 0)) + 2*in(x, y, 1) + in(x, y, "
+    "2)) / 4 out(x, y, c) = table(g(x, y)) * in(x, y, c) estimate out(1536, 1024, 3)",
+    "input in : f32(x, y, c) output out e = edge(in) h(x, y, c) = (e(x-2, y, c) + 4*e(x-1, y, c) + 6*e(x, y, c) + "
+    "4*e(x+1, y, c) + e(x+2, y, c)) / 16 v(x, y, c) = (h(x, y-2, c) + 4*h(x, y-1, c) + 6*h(x, y, c) + 4*h(x, y+1, c) + "
+    "h(x, y+2, c)) / 16 out(x, y, c) = 2*in(x, y, c) - v(x, y, c) estimate out(1536, 1024, 3)",
+    "input in : f32(x, y) output out const R = 26 def slice(t) = 31 - clz(2*t + 1) m(x, y, s) = edge(in)(x, y) m(x, y, "
+    "s) = max(m(x, y, s-1), m(x, y + (1 << (s-1)), s-1)) for s in 1..slice(R + 1) + 1 v(x, y, t) = max(m(x, y-t, "
+    "slice(t)), m(x, y+t+1 - (1 << slice(t)), slice(t))) h(i) = sum(i32(f32(i*i + d*d) < 689.06) for d in 0..R+1) "
+    "out(x, y) = max(v(x+i, y, clamp(h(i), 0, R+1)) for i in -R..R+1) estimate out(1024, 768)",
+    "input in : f32(x, y) output out e = edge(in) p(x, y) = e(x+1, y) - e(x-1, y) q(x, y) = e(x, y+1) - e(x, y-1) "
+    "a(x, y) = sum(p(x+i, y+j) * p(x+i, y+j) for i in -1..2, j in -1..2) b(x, y) = sum(q(x+i, y+j) * q(x+i, y+j) for i "
+    "in -1..2, j in -1..2) c(x, y) = sum(p(x+i, y+j) * q(x+i, y+j) for i in -1..2, j in -1..2) out(x, y) = a(x, y) * "
+    "b(x, y) - c(x, y) * c(x, y) estimate out(2048, 1536)",
+};
+_Static_assert(sizeof calibrate_checks / sizeof *calibrate_checks == CALIBRATE_CHECKS, "there is a ratio for each");
+
+static const double trial_seconds = 0.06, check_seconds = 0.25;
+static const double measuring_seconds = 13;   /* no more trials after so many: the machine has a slow moment */
+static const double noise             = 0.02; /* chosen: how much slower the checks may be in the geometric mean */
 
 typedef struct Calibration {
-    kn_context  *cx;
-    Arena        arena; /* of what outlives the calls of the library */
-    Machine      machine;
+    kn_context *cx;
+    Arena       arena; /* of what outlives the calls of the library */
+    const char *before_text;
+    Calibrated  result;
+    CurveBench *bench;
+    int (*progress)(void *user, int done, int all);
+    void  *user;
+    int    done, all; /* steps */
+    double begun;     /* seconds */
+    bool   stopped;
+
     FitSample   *samples;
     int          sample_count;
     kn_pipeline *p;
@@ -56,6 +102,34 @@ static double seconds_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* Is the next step to be made? */
+static bool goes_on(Calibration *c)
+{
+    c->stopped = c->stopped || (c->progress && !c->progress(c->user, c->done, c->all));
+    c->done += !c->stopped;
+    return !c->stopped;
+}
+
+/* ---- Curves ------------------------------------------------------------------------------ */
+
+static void measure_curve(Calibration *c, bool all, Curve *curve)
+{
+    for (int i = 0; i < curve->count && goes_on(c); i++)
+        curve_measure(c->bench, all, i, curve);
+}
+
+static void measure_curves(Calibration *c)
+{
+    Calibrated *r = &c->result;
+    measure_curve(c, false, &r->one);
+    if (r->reported.cores > 1)
+        measure_curve(c, true, &r->all);
+    else
+        r->all = r->one;
+    if (!c->stopped)
+        r->found = curve_apply(&r->one, &r->all, &r->measured);
+}
+
 /* ---- Drafts ------------------------------------------------------------------------------ */
 
 /* A port as large as the draft's sizes need it. */
@@ -72,29 +146,38 @@ static void note_port(Calibration *c, const GraphNode *s)
     c->args[c->arg_count++] = (kn_arg){ .name = s->func->name, .buffer = b };
 }
 
+/* Ports as large as the estimate needs them. */
+static bool find_ports(Calibration *c, Graph *g)
+{
+    Arena        *arena   = &c->cx->call;
+    const RunArgs binding = graph_binding(c->p, arena);
+    c->arg_count          = 0;
+    if (!graph_make(c->p, arena, &binding, g))
+        return false;
+    for (int s = 0; s < g->node_count; s++)
+        note_port(c, &g->nodes[s]);
+    return true;
+}
+
 static void make_draft(void *arg)
 {
     Calibration           *c       = arg;
     Arena                 *arena   = &c->cx->call;
-    const RunArgs          binding = graph_binding(c->p, arena);
     const SchedulerOptions options = { .number = c->tried / PROGRAMS };
     FitSample             *sample  = &c->samples[c->sample_count];
     Graph                  g;
     Text                   text;
-    if (!graph_make(c->p, arena, &binding, &g))
+    if (!find_ports(c, &g))
         return;
-    const Draft d = scheduler_varied(&g, &c->machine, &options, arena);
+    const Draft d = scheduler_varied(&g, &c->result.measured, &options, arena);
     *sample       = (FitSample){ .group_count = d.group_count,
                                  .program     = c->tried % PROGRAMS,
                                  .terms       = arena_array(&c->arena, (size_t)d.group_count, sizeof *sample->terms) };
     for (int i = 0; i < d.group_count; i++) {
         GroupCost cost;
-        cost_group(&d, i, &c->machine, NULL, &cost);
+        cost_group(&d, i, &c->result.measured, NULL, &cost);
         memcpy(sample->terms[i], cost.term, sizeof cost.term);
     }
-    c->arg_count = 0;
-    for (int s = 0; s < g.node_count; s++)
-        note_port(c, &g.nodes[s]);
     text_init(&text, &c->arena);
     draft_print(&text, &d);
     c->schedule = text_string(&text);
@@ -126,6 +209,12 @@ static double best_run(Calibration *c, kn_module *module)
     return 1e9 * best;
 }
 
+static void free_buffers(Calibration *c)
+{
+    for (int i = 0; i < c->arg_count; i++)
+        kn_buffer_free(c->cx, &c->buffers[i]);
+}
+
 /* Measures the next pair of program and draft: all programs under the first draft, then all under the second, so that
  * the loop may stop at any time. Pairs that fail are skipped. */
 static void try_next(Calibration *c)
@@ -140,8 +229,139 @@ static void try_next(Calibration *c)
     if (module && fill_buffers(c))
         c->samples[c->sample_count].ns = best_run(c, module);
     c->sample_count += c->samples[c->sample_count].ns > 0;
-    for (int i = 0; i < c->arg_count; i++)
-        kn_buffer_free(c->cx, &c->buffers[i]);
+    free_buffers(c);
+}
+
+/* ---- The check --------------------------------------------------------------------------- */
+
+/* A program with a schedule of its own. */
+typedef struct Contender {
+    kn_pipeline *p;
+    kn_module   *module;
+    const char  *schedule;
+    double       best; /* seconds */
+} Contender;
+
+static void find_check_ports(void *arg)
+{
+    Graph g;
+    find_ports(arg, &g);
+}
+
+/* The lines that are no comments: these say what is predicted, which differs always. */
+static const char *schedule_alone(Arena *arena, const char *text)
+{
+    Text out;
+    text_init(&out, arena);
+    for (size_t n; *text; text += n) {
+        n = strcspn(text, "\n");
+        n += text[n] == '\n';
+        if (strncmp(text, "//", 2))
+            text_printf(&out, "%.*s", (int)n, text);
+    }
+    return text_string(&out);
+}
+
+/* Schedules a check for a machine. */
+static bool enter(Calibration *c, int check, const Machine *m, Contender *e)
+{
+    Text machine;
+    *e = (Contender){ .p = kn_parse(c->cx, "calibrate", calibrate_checks[check], -1) };
+    text_init(&machine, &c->arena);
+    machine_print(&machine, m);
+    const char *made = e->p ? kn_schedule_make(e->p, NULL, text_string(&machine), NULL, NULL, 0) : NULL;
+    e->schedule      = made ? schedule_alone(&c->arena, made) : NULL;
+    return e->schedule;
+}
+
+static bool build(Contender *e)
+{
+    if (kn_schedule_parse(e->p, "auto", e->schedule, -1) == KN_OK)
+        e->module = kn_compile(e->p, NULL);
+    return e->module;
+}
+
+/* Runs both in turns; the first run of each warms the caches up. */
+static bool take_turns(Calibration *c, Contender *pair)
+{
+    int turns = 0;
+    for (double begin = seconds_now(); turns <= LEAST_RUNS || seconds_now() - begin < check_seconds; turns++)
+        for (int i = 0; i < 2; i++) {
+            const double before = seconds_now();
+            if (kn_run(pair[i].module, c->args, c->arg_count) != KN_OK)
+                return false;
+            const double took = seconds_now() - before;
+            if (turns == 1 || (turns > 1 && took < pair[i].best))
+                pair[i].best = took;
+        }
+    return pair[0].best > 0;
+}
+
+/* Checks that fail count as unchanged. */
+static void check_one(Calibration *c, int check)
+{
+    Calibrated *r       = &c->result;
+    Contender   pair[2] = { { 0 } };
+    double      ratio   = 1;
+    if (enter(c, check, &r->before, &pair[0]) && enter(c, check, &r->measured, &pair[1]) &&
+        strcmp(pair[0].schedule, pair[1].schedule)) {
+        r->changed++;
+        c->p = pair[0].p;
+        context_begin(c->cx);
+        if (context_call(c->cx, find_check_ports, c) && build(&pair[0]) && build(&pair[1]) && fill_buffers(c) &&
+            take_turns(c, pair))
+            ratio = pair[1].best / pair[0].best;
+        free_buffers(c);
+    }
+    for (int i = 0; i < 2; i++)
+        if (pair[i].p)
+            kn_pipeline_free(pair[i].p);
+    r->ratio[r->checks++] = ratio;
+}
+
+static double mean_ratio(const Calibrated *c)
+{
+    double sum = 0;
+    for (int i = 0; i < c->checks; i++)
+        sum += log(c->ratio[i]);
+    return c->checks ? exp(sum / c->checks) : 1;
+}
+
+bool calibrated_is_worse(const Calibrated *c)
+{
+    return mean_ratio(c) > 1 + noise;
+}
+
+/* ---- The text ---------------------------------------------------------------------------- */
+
+static void print_check(Text *out, const Calibrated *c)
+{
+    if (!c->checks) {
+        text_add(out, "// Not checked: it was stopped.\n");
+        return;
+    }
+    text_printf(out, "// Checked: %d of %d programs are scheduled differently; the times over those before are",
+                c->changed, c->checks);
+    for (int i = 0; i < c->checks; i++)
+        text_printf(out, " %.2f", c->ratio[i]);
+    text_printf(out, ", in the geometric mean %.2f.%s\n", mean_ratio(c),
+                calibrated_is_worse(c) ? " So the old figures are kept." : "");
+}
+
+void calibrated_print(Text *out, const Calibrated *c)
+{
+    const Machine *used = calibrated_is_worse(c) ? &c->before : &c->measured;
+    text_add(out, "// This machine, by kiln calibrate.\n//\n");
+    found_print(out, &c->found, &c->reported, used);
+    text_add(out, "//\n");
+    curve_print(out, &c->one, &c->all, c->reported.cores);
+    text_printf(
+        out,
+        "//\n// The speeds are fitted to %d measured times; of two schedules of a program the predicted ratio is "
+        "wrong by %.0f %% in the mean.\n",
+        c->times, 100 * c->fit_error);
+    print_check(out, c);
+    machine_print_measured(out, used);
 }
 
 /* ---- The call ---------------------------------------------------------------------------- */
@@ -149,47 +369,72 @@ static void try_next(Calibration *c)
 static void begin(void *arg)
 {
     Calibration *c = arg;
-    c->machine     = machine_detect();
-    machine_measure(c->cx, &c->machine);
+    Calibrated  *r = &c->result;
+    r->reported    = machine_detect();
+    r->before      = r->reported;
+    if (c->before_text && !machine_parse(c->cx, "machine", c->before_text, &r->before))
+        return;
+    r->measured = r->reported;
+    machine_measure(&r->measured);
     c->samples = ARENA_ARRAY(&c->arena, FitSample, PROGRAMS * DRAFTS);
+    c->bench   = curve_bench_new(c->cx, &r->reported);
+    if (c->bench) {
+        r->one = curve_begin(c->bench, false);
+        r->all = curve_begin(c->bench, true);
+    }
+    c->all = r->one.count + (r->reported.cores > 1 ? r->all.count : 0) + PROGRAMS * DRAFTS + CALIBRATE_CHECKS;
 }
 
 /* Fits the speeds, if there are enough measurements. */
 static void fit_speeds(void *arg)
 {
     Calibration *c = arg;
-    Text         out;
+    Calibrated  *r = &c->result;
     if (2 * c->sample_count < c->tried || !c->tried) {
         diag_status(c->cx, KN_ERROR_LIMIT,
                     c->tried ? "most of the programs that are measured could not be run"
                              : "stopped before anything was measured");
         return;
     }
+    r->times     = c->sample_count;
+    r->fit_error = fit_machine(c->samples, c->sample_count, &r->measured);
+}
+
+static void write_text(void *arg)
+{
+    Calibration *c = arg;
+    Text         out;
     text_init(&out, &c->cx->call);
-    const double error = fit_machine(c->samples, c->sample_count, &c->machine);
-    text_printf(&out,
-                "// Speeds of this machine, fitted by kiln calibrate to %d measured times; of two schedules of a "
-                "program the predicted ratio is wrong by %.0f %% in the mean.\n",
-                c->sample_count, 100 * error);
-    machine_print_speeds(&out, &c->machine);
+    calibrated_print(&out, &c->result);
     c->text = text_string(&out);
 }
 
-const char *kn_calibrate(kn_context *cx, int (*progress)(void *user, int done, int all), void *user)
+static void measure_all(Calibration *c)
+{
+    measure_curves(c);
+    curve_bench_free(c->cx, c->bench);
+    for (; c->tried < PROGRAMS * DRAFTS && seconds_now() - c->begun < measuring_seconds && goes_on(c); c->tried++) {
+        try_next(c);
+        kn_pipeline_free(c->p);
+    }
+    context_begin(c->cx);
+    if (!context_try(c->cx, fit_speeds, c) || c->cx->status)
+        return;
+    for (int i = 0; i < CALIBRATE_CHECKS && goes_on(c); i++)
+        check_one(c, i);
+    context_begin(c->cx);
+    context_try(c->cx, write_text, c);
+}
+
+const char *kn_calibrate(kn_context *cx, const char *before, int (*progress)(void *user, int done, int all), void *user)
 {
     if (!cx)
         return NULL;
-    Calibration c = { .cx = cx };
+    Calibration c = { .cx = cx, .before_text = before, .progress = progress, .user = user, .begun = seconds_now() };
     arena_init(&c.arena, cx);
     context_begin(cx);
-    if (context_try(cx, begin, &c)) {
-        for (; c.tried < PROGRAMS * DRAFTS && (!progress || progress(user, c.tried, PROGRAMS * DRAFTS)); c.tried++) {
-            try_next(&c);
-            kn_pipeline_free(c.p);
-        }
-        context_begin(cx);
-        context_try(cx, fit_speeds, &c);
-    }
+    if (context_try(cx, begin, &c) && !cx->status)
+        measure_all(&c);
     arena_free(&c.arena);
     return cx->status ? NULL : c.text;
 }

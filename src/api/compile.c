@@ -130,7 +130,8 @@ Plan *compile_plan(kn_pipeline *p, const kn_options *options, const Targets *tar
                               .request = { .scheduler   = asked ? asked : "auto",
                                            .budget      = options->budget,
                                            .cores       = options->threads,
-                                           .vector_bits = vector_bits(targets) } };
+                                           .vector_bits = vector_bits(targets),
+                                           .device      = targets->at[0].device } };
     const Schedule *schedule;
     if (asked && strcmp(asked, "none")) {
         plan_by_scheduler(&make);
@@ -138,9 +139,8 @@ Plan *compile_plan(kn_pipeline *p, const kn_options *options, const Targets *tar
     }
     if (!choose_schedule(p, options->schedule, targets, &schedule))
         return NULL;
-    const bool cpu  = targets->at[0].kind == TARGET_CPU; /* no scheduler is for GPUs */
     const bool none = options->schedule && !*options->schedule;
-    if (cpu && !asked && !schedule && !none && context_attempt(p->cx, plan_by_scheduler, &make) && make.plan)
+    if (!asked && !schedule && !none && context_attempt(p->cx, plan_by_scheduler, &make) && make.plan)
         return make.plan;
     return compile_schedule(p, schedule, targets, arena);
 }

@@ -12,8 +12,10 @@
 #include "api/compile.h"
 #include "api/files.h"
 #include "lang/lang.h"
+#include "lower/lower.h"
 #include "plan/plan.h"
 #include "schedulers/explain/explain.h"
+#include "schedulers/explain/explain_kernels.h"
 
 static const double DEFAULT_BUDGET = 2;
 enum { MOST_RULES = 64 };
@@ -171,9 +173,9 @@ static bool find_machine(kn_pipeline *p, const ScheduleRequest *r, Machine *m)
     return text && machine_parse(p->cx, named ? r->machine : "machine", text, m);
 }
 
-/* "// By strips, for out 2560x1536x3; 2 cores, vectors of 512 bits; predicted 3.217 ms." */
-static void print_title(Text *out, const kn_pipeline *p, const ScheduleRequest *r, const char *by, const Arguments *a,
-                        const Machine *m, double ns)
+/* "// By strips, for out 2560x1536x3" */
+static void print_made_for(Text *out, const kn_pipeline *p, const ScheduleRequest *r, const char *by,
+                           const Arguments *a)
 {
     text_printf(out, strcmp(r->scheduler, by) ? "// By %s (%s), for" : "// By %s, for", r->scheduler, by);
     for (size_t o = 0; o < p->outputs.count; o++) {
@@ -182,6 +184,13 @@ static void print_title(Text *out, const kn_pipeline *p, const ScheduleRequest *
         for (int d = 0; d < p->outputs.at[o].func->rank; d++)
             text_printf(out, "%s%lld", d ? "x" : " ", (long long)(box->max[d] - box->min[d] + 1));
     }
+}
+
+/* "// By strips, for out 2560x1536x3; 2 cores, vectors of 512 bits; predicted 3.217 ms." */
+static void print_title(Text *out, const kn_pipeline *p, const ScheduleRequest *r, const char *by, const Arguments *a,
+                        const Machine *m, double ns)
+{
+    print_made_for(out, p, r, by, a);
     text_printf(out, "; %d core%s, vectors of %d bits; predicted %.4g ms.\n", m->cores, m->cores == 1 ? "" : "s",
                 m->vector_bits, ns * 1e-6);
 }
@@ -282,6 +291,143 @@ static void print_explained(Text *out, const ScheduleRequest *r, const Scheduler
         explain_text(out, &x);
 }
 
+/* ---- Kernels ---------------------------------------------------------------------------- */
+
+typedef struct Trial {
+    kn_pipeline *p;
+    const char  *text;
+    Arena       *arena;
+    bool         fine;
+} Trial;
+
+/* Lowers the schedule down to its kernels, whose memory must have a constant size. */
+static void try_kernels(void *arg)
+{
+    Trial             *t        = arg;
+    const Schedule    *schedule = lang_schedule(t->p, "gpu.sched", t->text);
+    const LowerOptions lowering = { .passes = PASSES_GPU, .device = DEVICE_CUDA, .until = "kernels" };
+    Plan              *plan = schedule ? plan_make(t->p, schedule, t->arena, (PlanTarget){ .kind = TARGET_GPU }) : NULL;
+    t->fine                 = plan && lower(plan, &lowering);
+}
+
+static const char *print_kernels(const char *directives, KernelDraft *k, Arena *arena)
+{
+    Text out;
+    text_init(&out, arena);
+    text_add(&out, directives);
+    kernel_draft_print(&out, k, arena);
+    return text_string(&out);
+}
+
+/* What kernels are made of, and what came of it. */
+typedef struct Kernels {
+    kn_pipeline     *p;
+    const RunArgs   *binding;
+    const Scheduler *asked;
+    const Machine   *m;
+    SchedulerOptions options;
+    Arena           *arena;
+    const char      *directives; /* that make the graph's functions from the pipeline's */
+    double           most;       /* ns: if they are predicted to take longer, they are not made */
+    const char      *text;       /* NULL: nothing came of it */
+    KernelDraft      k;
+} Kernels;
+
+/* Kernels that are accepted. What the scheduler stores in them has a constant size by its own rules; where lowering
+ * cannot prove that, there are no patterns; or nothing is stored but what a thread needs; and at last nothing at all.
+ */
+static void accept_kernels(Kernels *made, const Graph *g)
+{
+    SchedulerOptions options = made->options;
+    for (int less = 0; less < 4; less++) {
+        made->k = made->asked->kernels(g, made->m, &options, made->arena);
+        Trial t = { .p     = made->p,
+                    .text  = print_kernels(made->directives, &made->k, made->arena),
+                    .arena = made->arena };
+        if (context_attempt(made->p->cx, try_kernels, &t) && t.fine) {
+            made->text = t.text;
+            return;
+        }
+        options.no_patterns = less != 1;
+        options.no_fusion   = less > 0;
+        options.no_nesting  = less == 2;
+    }
+}
+
+static void try_rewritten(void *arg)
+{
+    Kernels        *made     = arg;
+    const Schedule *schedule = lang_schedule(made->p, "rewrite.sched", made->directives);
+    kn_pipeline    *p        = schedule ? plan_rewritten(made->p, schedule, made->arena) : NULL;
+    Graph          *g        = ARENA_NEW(made->arena, Graph);
+    if (!p)
+        return;
+    const RunArgs binding = binding_for(p, made->p, made->binding, made->arena);
+    if (!graph_make(p, made->arena, &binding, g))
+        return;
+    const KernelDraft k = made->asked->kernels(g, made->m, &made->options, made->arena);
+    if (kernel_draft_cost(&k) < made->most)
+        accept_kernels(made, g);
+}
+
+/* The kernels of the pipeline, or those of it with its windows by doubling or separated, if they are predicted to be
+ * faster. */
+static void choose_kernels(Kernels *made, const Graph *g)
+{
+    accept_kernels(made, g);
+    int (*const rewrites[])(Text * out, const Graph *g) = { separating_print, doubling_print };
+    for (size_t i = 0; i < sizeof rewrites / sizeof *rewrites && made->text; i++) {
+        Kernels other = *made;
+        Text    text;
+        text_init(&text, made->arena);
+        const RuleId rule = i ? RULE_DOUBLE : RULE_SEPARATE;
+        if (made->options.without >> rule & 1 || !rewrites[i](&text, g))
+            continue;
+        other.directives = text_string(&text);
+        other.text       = NULL;
+        other.most       = draft_rules[rule].most * kernel_draft_cost(&made->k);
+        if (context_attempt(made->p->cx, try_rewritten, &other) && other.text &&
+            kernel_draft_cost(&other.k) < other.most)
+            *made = other;
+    }
+}
+
+/* "// By gpu, for out 2560x1536x3; 132 multiprocessors; predicted 0.217 ms." and the kernels, or what is told of them.
+ */
+static const char *kernels_text(kn_pipeline *p, const ScheduleRequest *r, const char *kernels, const Arguments *a,
+                                const KernelDraft *k, Arena *arena)
+{
+    Text out;
+    text_init(&out, arena);
+    print_made_for(&out, p, r, "gpu", a);
+    text_printf(&out, "; %d multiprocessors; predicted %.4g ms.\n", k->device->sms, kernel_draft_cost(k) * 1e-6);
+    if (r->view == KN_SCHEDULE_TEXT)
+        text_add(&out, kernels);
+    else
+        explain_kernels(&out, k);
+    return text_string(&out);
+}
+
+/* The device that kernels are made for: as the machine has it, with no more shared memory than every device with an
+ * OpenCL driver has. */
+static void fit_device(DeviceKind kind, Machine *m)
+{
+    enum { OPENCL_SHARED = 48 << 10 };
+    m->device = m->device.sms ? m->device : device_usual();
+    if (kind == DEVICE_OPENCL && m->device.block_shared > OPENCL_SHARED)
+        m->device.block_shared = OPENCL_SHARED;
+}
+
+/* Has the scheduler schedules for this kind of target? */
+static bool suits_target(kn_context *cx, const ScheduleRequest *r, const Scheduler *asked)
+{
+    if (!r->device || asked->kernels)
+        return true;
+    diag_error(cx, (Loc){ 0 }, "--scheduler gpu, or none of them: then auto makes the kernels",
+               "the scheduler %s is for CPUs, and this target has a GPU", asked->name);
+    return false;
+}
+
 const char *schedule_text(kn_pipeline *p, const ScheduleRequest *r, Arena *arena)
 {
     Machine   m;
@@ -305,6 +451,16 @@ const char *schedule_text(kn_pipeline *p, const ScheduleRequest *r, Arena *arena
     }
     SchedulerOptions options = { .budget = r->budget > 0 ? r->budget : DEFAULT_BUDGET };
     const Scheduler *asked   = scheduler_find(r->scheduler, &options);
+    if (!suits_target(p->cx, r, asked))
+        return NULL;
+    if (r->device || !asked->run) {
+        fit_device(r->device, &m);
+        Kernels made = {
+            .p = p, .binding = &a.binding, .asked = asked, .m = &m, .options = options, .arena = arena, .directives = ""
+        };
+        choose_kernels(&made, &best.graph);
+        return kernels_text(p, r, made.text ? made.text : "", &a, &made.k, arena);
+    }
     make_drafts(&options, asked, &m, arena, &best);
     choose_doubling(&(Doubling){ p, &a.binding, &options, asked, &m, arena, { 0 } }, &best);
     print_title(&out, p, r, best.made->scheduler->name, &a, &m, best.made->ns);
@@ -345,6 +501,7 @@ static void make(void *arg)
     call->request.cores       = options.threads;
     call->request.budget      = options.budget;
     call->request.vector_bits = options.target ? targets.at[0].vector_bits : 0;
+    call->request.device      = targets.at[0].device;
     if (!strcmp(call->request.scheduler, "none"))
         call->text = "// None: as the default schedule has it.\n";
     else

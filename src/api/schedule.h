@@ -3,6 +3,7 @@
 #ifndef KILN_API_SCHEDULE_H
 #define KILN_API_SCHEDULE_H
 
+#include "ir/target.h"
 #include "pipeline/pipeline.h"
 
 /* The name, if it is "none" or a row of the table. NULL for NULL, and, after a diagnostic, for unknown names. */
@@ -16,6 +17,7 @@ typedef struct ScheduleRequest {
     const char      *machine;     /* as machine_parse reads it; NULL: this one */
     int              cores;       /* 0: as the machine has */
     int              vector_bits; /* of the target; 0: as the machine has */
+    DeviceKind       device;      /* of the target; not NONE: kernels are made */
     const kn_arg    *args;        /* what is known of sizes and parameters */
     int              count;
 } ScheduleRequest;

@@ -63,19 +63,32 @@ static int count_measured(void *user, int done, int all)
     return true;
 }
 
+/* What was found, beside the figures: the comments of a machine's text, without their slashes. */
+static void print_comments(const char *text)
+{
+    for (size_t n; !strncmp(text, "//", 2); text += n + (text[n] == '\n')) {
+        n               = strcspn(text, "\n");
+        const int slash = text[2] == ' ' ? 3 : 2;
+        printf("%.*s\n", (int)n - slash, text + slash);
+    }
+}
+
 int command_calibrate(Cli *cli)
 {
-    const char *given = option_value(cli, OPTION_CALIBRATE_OUTPUT, 0);
-    char       *path  = given ? cli_strndup(cli, given, strlen(given)) : machine_path(cli);
+    const char *given = option_value(cli, OPTION_CALIBRATE_OUTPUT, 0), *before = machine_calibrated(cli);
+    char       *path = given ? cli_strndup(cli, given, strlen(given)) : machine_path(cli);
     if (cli->operand_count)
         return usage(cli, "`%s`: calibrate takes no program", cli->operands[0]);
     if (!path)
         return failed("there is no home folder to keep the machine in; say where: kiln calibrate -o FILE");
     Progress progress;
     progress_begin(&progress, "measuring", "this machine");
-    const char *text = kn_calibrate(cli->cx, count_measured, &progress);
+    const char *text = kn_calibrate(cli->cx, before, count_measured, &progress);
     progress_end(&progress);
-    return text ? write_machine(cli, path, text) : report(cli);
+    if (!text)
+        return report(cli);
+    print_comments(text);
+    return write_machine(cli, path, text);
 }
 
 /* ---- Devices ---- */

@@ -113,14 +113,14 @@ const Command command_table[COMMAND_COUNT] = {
         .name        = "calibrate",
         .synopsis    = "[-o FILE]",
         .summary     = "measure this machine, for better schedules",
-        .description = "Compiles and times small programs under good and bad schedules, and fits the speeds to them "
-                       "that schedulers "
-                       "predict with. That takes a quarter of a minute, in which the machine should have nothing "
-                       "else to do. What is "
-                       "found is kept in the file kiln/machine in XDG_CONFIG_HOME, or in ~/.config, where schedulers "
-                       "look for it if "
-                       "--machine is not given; it is text, and nothing else is written. Without it the speeds are "
-                       "those of a usual machine.",
+        .description = "Measures the caches and the memory over the size of the working set, times small "
+                       "programs under good and bad schedules, and fits the speeds to them that schedulers "
+                       "predict with. That takes up to 20 seconds, in which the machine should have nothing else "
+                       "to do. At the end other programs are scheduled for what was found and for what was known "
+                       "before; if they are slower, the old figures are kept. What is found is printed beside "
+                       "what the system reports, and kept in the file kiln/machine in XDG_CONFIG_HOME, or in "
+                       "~/.config, where schedulers look for it if --machine is not given; it is text, and "
+                       "nothing else is written. Without it the speeds are those of a usual machine.",
         .run         = command_calibrate,
     },
     [COMMAND_DEVICES] = {

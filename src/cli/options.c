@@ -30,7 +30,7 @@ const Option option_table[OPTION_COUNT] = {
                                  "measure the schedule that this scheduler makes, too; can be given again" },
     [OPTION_WITHOUT]       = { "--without", 0, "RULE", IN(RUN) | IN(BUILD) | IN(SCHEDULE) | IN(BENCH),
                                "leave a rule of the schedulers out, as /no-RULE behind a scheduler's name does: "
-                               "chains, prefetch, half-vectors …; a wrong name is answered with all of them. Can be "
+                               "chains, prefetch, channels …; a wrong name is answered with all of them. Can be "
                                "given again" },
     [OPTION_MACHINE]       = { "--machine", 0, "TEXT|FILE|NAME", IN(RUN) | IN(SCHEDULE) | IN(BENCH),
                                "make the schedule for another machine: "

@@ -37,7 +37,7 @@ static const struct {
     [FEATURE_AVX512F] = { "avx512f", ARCH_X86_64 },   [FEATURE_AVX512DQ] = { "avx512dq", ARCH_X86_64 },
     [FEATURE_AVX512CD] = { "avx512cd", ARCH_X86_64 }, [FEATURE_AVX512BW] = { "avx512bw", ARCH_X86_64 },
     [FEATURE_AVX512VL] = { "avx512vl", ARCH_X86_64 }, [FEATURE_AVX512VBMI] = { "avx512vbmi", ARCH_X86_64 },
-    [FEATURE_NEON] = { "neon", ARCH_AARCH64 },
+    [FEATURE_SSE4A] = { "sse4a", ARCH_X86_64 },       [FEATURE_NEON] = { "neon", ARCH_AARCH64 },
 };
 
 /* The levels of the x86-64 psABI, section 3.1.1. */

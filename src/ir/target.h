@@ -28,6 +28,7 @@ typedef enum Feature {
     FEATURE_AVX2,
     FEATURE_BMI2,
     FEATURE_LZCNT,
+    FEATURE_SSE4A, /* of AMD's CPUs alone */
     FEATURE_AVX512F,
     FEATURE_AVX512DQ,
     FEATURE_AVX512CD,

@@ -274,7 +274,8 @@ static void warp(Gen *g)
          computed ? ", x: 0..9, y: 0..5, c: 0..3" : "");
     emit(g, "s1(x, y, c) = { let i = %s let j = i32(u(y, x))\n",
          chance(g, 50) ? "i32(floor(u(x, y)))" : "clamp(i32(floor(u(x, y))), -2, in.width)");
-    emit(g, "  i32(f(i, j, c)) * 3 + i32(f(i + %u, j, c)) - i32(f(i%+d, j + 1, c)) }\n", (unsigned)step, offset(g, 2));
+    emit(g, "  i32(f(i, j, c)) * 3 + i32(f(i + %u, j, c)) - i32(f(i%+d, j + 1, c))%s }\n", (unsigned)step, offset(g, 2),
+         chance(g, 30) ? " + i32(f(i, j, 1)) - 5*i32(f(i, j, 2)) + i32(f(i + 1, j, 0))" : "");
     emit(g, "out(x, y, c) = %s(s1(x, y, c))\n", some_int(g));
 }
 

@@ -9,8 +9,10 @@
  *     schedules --compiled …                  every schedule compiled, none executed: what scripts/campaign runs
  *     schedules --used …                      the same; where compiled code was not used, that is a failure
  *     schedules --gpu …                       schedules for a device, executed: interp/execute.h says what of kernels
- * is checked schedules --opencl | --cuda …           the same compiled, and run on such a device schedules --here FILE
- * one program, in this process, for a debugger
+ *                                             is checked
+ *     schedules --gpu-made …                  only those that the scheduler for devices makes
+ *     schedules --opencl | --cuda …           the same compiled, and run on such a device
+ *     schedules --here FILE                   one program, in this process, for a debugger
  *
  * A seed is a pipeline; it is run at SIZES sizes with SCHEDULES random schedules, then with one by each scheduler, made
  * for some machine and for one of the sizes or for none, and with DRAFTS random drafts: these must not be refused, nor
@@ -220,7 +222,8 @@ static void run_seed(Session *session, uint64_t seed)
         puts(program);
     }
     shared->tally.pipelines += s->count > 0;
-    for (int i = session->only_made ? SCHEDULES : 0; i < end && s->count && shared->tally.failed == failed; i++) {
+    const int made = session->parts & CHECK_GPU ? GPU_SCHEDULES : SCHEDULES;
+    for (int i = session->only_made ? made : 0; i < end && s->count && shared->tally.failed == failed; i++) {
         if (seconds_now() >= session->deadline)
             break;
         limit_time();
@@ -472,6 +475,7 @@ static const struct Option {
     { "--refused", { .show_refusals = true, .sizes = SIZES } },
     { "--made", { .only_made = true, .sizes = SIZES } },
     { "--gpu", { .parts = CHECK_EXECUTE | CHECK_GPU, .sizes = SIZES } },
+    { "--gpu-made", { .parts = CHECK_EXECUTE | CHECK_GPU, .only_made = true, .sizes = SIZES } },
     { "--opencl", { .parts = CHECK_COMPILE | CHECK_GPU, .sizes = SIZES } },
     { "--cuda", { .parts = CHECK_COMPILE | CHECK_GPU | CHECK_CUDA, .sizes = SIZES } },
     { "--gpu-refused", { .parts = CHECK_EXECUTE | CHECK_GPU, .show_refusals = true, .sizes = SIZES } },

@@ -31,8 +31,8 @@ Subject *subject_of(uint64_t seed, int sizes, const char *program, ScheduleRepor
 
 static int scheduler_total(void)
 {
-    int count = 0;
-    while (kn_scheduler_get(count).name)
+    int count = 0; /* the last is for devices */
+    while (strcmp(kn_scheduler_get(count).name, "gpu"))
         count++;
     return count;
 }
@@ -67,15 +67,36 @@ int schedule_total(void)
     return SCHEDULES + scheduler_total() + DRAFTS;
 }
 
+/* What the scheduler for devices makes of it, as a whole and with parts left out; NULL if it fails. */
+static char *made_kernels(const Subject *s, uint64_t seed, int number)
+{
+    static const char *const names[] = {
+        "gpu",           "gpu/no-fusion",   "gpu/no-nesting", "gpu/no-places",
+        "gpu/no-greedy", "gpu/no-inlining", "gpu/no-model",   "gpu/no-inlining/no-places"
+    };
+    Choices    c = choices_for(seed, 2000 + (uint64_t)number);
+    char       machine[100];
+    const int  size  = (int)choose(&c, 2 * (uint32_t)s->count);
+    const Run *sizes = size < s->count ? &s->references[size] : NULL;
+    const int  which = number ? 1 + (int)choose(&c, sizeof names / sizeof *names - 1) : 0;
+    snprintf(machine, sizeof machine, "gpu_sms=%d, gpu_sm_threads=%d, gpu_block_threads=%d, gpu_launch=%d",
+             1 << choose(&c, 8), 1024 << choose(&c, 2), 128 << choose(&c, 4), choose(&c, 2) ? 3000 : 0);
+    const char *text = kn_schedule_make(s->p, names[which], machine, &(kn_options){ .target = "opencl" },
+                                        sizes ? sizes->args : NULL, sizes ? sizes->count : 0);
+    return text ? strdup(text) : NULL;
+}
+
 char *gpu_schedule_of(const Subject *s, uint64_t seed, int number)
 {
     Choices c = choices_for(seed, 1000 + (uint64_t)number);
+    if (number > GPU_SCHEDULES)
+        return made_kernels(s, seed, number - GPU_SCHEDULES - 1);
     return number < GPU_SCHEDULES ? generate_schedule(&c, s->p, s->reach, true) : strdup("schedule for gpu {\n}\n");
 }
 
 int gpu_schedule_total(void)
 {
-    return GPU_SCHEDULES + 1;
+    return GPU_SCHEDULES + 1 + GPU_MADE;
 }
 
 void print_case(const Subject *s, const char *program, const char *schedule, int size)

@@ -355,7 +355,8 @@ static const Case cases[] = {
       "      vector l from 0 extent 8:\n"
       "        let x = l + xo * 8\n"
       "        out[i64(x)] = in[i64(x) + i64(1)] + (if y % 3 == 0 then 1 else 2)\n" },
-    { "inside: places made of data are asked about once, for all copies", KN_I32, lower_inside, lower_simplify,
+    { "inside: places made of data are inside, outside or neither, for all copies", KN_I32, lower_inside,
+      lower_simplify,
       "vector l from 0 extent 8:\n"
       "  let a = min(out.extent.0, 3)\n"
       "  out[i64(l + a)] = in[i64(min(max(in[i64(l)] + 1, 0), in.extent.0 - 1))]\n"
@@ -367,9 +368,13 @@ static const Case cases[] = {
       "    out[i64(l) + i64(min(out.extent.0, 3))] = in[i64(in[i64(l)]) + i64(1)]\n"
       "    out[i64(l) + i64(min(out.extent.0, 3)) + i64(1)] = in[i64(in[i64(l)])]\n"
       "  else:\n"
-      "    out[i64(l) + i64(min(out.extent.0, 3))] = in[i64(min(max(in[i64(l)] + 1, 0), in.extent.0 - 1))]\n"
-      "    out[i64(l) + i64(min(out.extent.0, 3)) + i64(1)] = if in.min.0 <= in[i64(l)] && in[i64(l)] < in.extent.0 + "
-      "in.min.0 then in[i64(min(max(in[i64(l)], 0), in.extent.0 - 1))] else 5\n" },
+      "    if !(in.min.0 <= in[i64(l)] && in[i64(l)] < in.extent.0 + in.min.0) whole:\n"
+      "      out[i64(l) + i64(min(out.extent.0, 3))] = in[i64(min(max(in[i64(l)] + 1, 0), in.extent.0 - 1))]\n"
+      "      out[i64(l) + i64(min(out.extent.0, 3)) + i64(1)] = 5\n"
+      "    else:\n"
+      "      out[i64(l) + i64(min(out.extent.0, 3))] = in[i64(min(max(in[i64(l)] + 1, 0), in.extent.0 - 1))]\n"
+      "      out[i64(l) + i64(min(out.extent.0, 3)) + i64(1)] = if in.min.0 <= in[i64(l)] && in[i64(l)] < in.extent.0 "
+      "+ in.min.0 then in[i64(min(max(in[i64(l)], 0), in.extent.0 - 1))] else 5\n" },
     { "partition: a guard, wide elements: a masked vector at the end", KN_I32, lower_partition, lower_simplify,
       "let out.x.max = out.min.0 + out.extent.0 - 1\n"
       "for out.xo from 0 extent (out.extent.0 + 15) / 16:\n"

@@ -91,9 +91,8 @@ static void host(kn_context *cx)
     Machine m = machine_detect();
     CHECK(m.cores >= 1 && m.vector_bits >= 128 && m.l1 >= 4096 && m.l2 >= m.l1 && m.line >= 16, "%s", printed(cx, &m));
     round_trip(cx, "detected", &m);
-    machine_measure(cx, &m);
-    CHECK(m.op > 0.001 && m.op < 1000 && m.memory_rate > 0.01 && m.l1_rate > 0.01 && m.task >= 1, "%s",
-          printed(cx, &m));
+    machine_measure(&m);
+    CHECK(m.op > 0.001 && m.op < 1000 && m.task >= 1, "%s", printed(cx, &m));
     round_trip(cx, "measured", &m);
     printf("%s", printed(cx, &m));
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The machines of machines/: each file reads, and a schedule that is made for the caches and speeds of one of them
  * costs at most GOAL times as much on another as the other's own, by the model, for every pair and every app but those
- * of a list, which miss the goal. The list may only shrink: an app that it need not name fails, too.
+ * of a list, which miss the goal. The list may only shrink: an app that it need not name fails, too. Devices are read,
+ * and hold as many threads as they can.
  *
  * Cores and vector width are the same for both: a compiler knows them exactly, and a schedule for 4 cores or for
  * vectors of 512 bits is not meant for 64 cores or for 128 bits. They are 4 and 256, of which there are machines with
@@ -45,7 +46,11 @@ static int read_machines(kn_context *cx, Known *out)
         Known k    = { strdup(strrchr(found.gl_pathv[i], '/') + 1), machine_usual() };
         CHECK(machine_parse(cx, k.name, text, &k.m), "%s", kn_error_text(cx));
         CHECK(strstr(text, "// ") == text && k.m.memory_all >= k.m.memory_rate, "%s", k.name);
-        out[count++] = k;
+        CHECK(!k.m.device.sms || device_occupancy(&k.m.device, 256, 32, 0).fraction == 1, "%s", k.name);
+        if (k.m.device.sms)
+            free(k.name);
+        else
+            out[count++] = k;
         free(text);
     }
     globfree(&found);

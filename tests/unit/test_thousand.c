@@ -53,7 +53,7 @@ int main(void)
 {
     for (int chain = 0; chain < 2; chain++) {
         char *text = thousand(chain);
-        for (int i = 0; kn_scheduler_get(i).name; i++)
+        for (int i = 0; strcmp(kn_scheduler_get(i).name, "gpu"); i++)
             make(chain ? "a chain of 1000" : "1000 functions", text, kn_scheduler_get(i).name);
         free(text);
     }

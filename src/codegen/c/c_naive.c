@@ -465,7 +465,7 @@ static const char *whole_text(Naive *w)
     text_printf(&t,
                 "/* %s, written by Kiln " KN_VERSION " as plain loops, for arrays of one size:\n%s *\n"
                 " *     kiln tile %s.naive.c -o %s.tiled.c\n"
-                " *     cc -O3 -fopenmp -ffp-contract=off -c %s.tiled.c\n *\n"
+                " *     cc -O3 -fopenmp -ffp-contract=off -fno-trapping-math -c %s.tiled.c\n *\n"
                 " * It returns 0, or 1 if there is no memory. */\n",
                 n->name, text_string(&ports), n->name, n->name, n->name);
     c_write_sections(g, &t);

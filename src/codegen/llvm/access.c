@@ -107,13 +107,40 @@ LLVMValueRef address_lanes(Gen *g, const Address *a)
     return LLVMBuildGEP2(g->b, memory_type(g, a->buffer->type), ptr, &by, 1, "");
 }
 
+/* Lanes without the conversions that widened them; `is_signed`: how each is widened again. */
+static LLVMValueRef narrow_lanes(LLVMValueRef lanes, bool *is_signed)
+{
+    *is_signed = true;
+    while ((LLVMIsASExtInst(lanes) && *is_signed) || LLVMIsAZExtInst(lanes)) {
+        *is_signed = LLVMIsASExtInst(lanes);
+        lanes      = LLVMGetOperand(lanes, 0);
+    }
+    return lanes;
+}
+
+/* What one lane adds to the pointer, as i64. Moving lanes to scalar registers is dear: those of less than 64 bits are
+ * moved several at once, and shifted there. */
+static LLVMValueRef lane_index(Gen *g, LLVMValueRef lanes, int lane)
+{
+    bool         is_signed;
+    LLVMValueRef narrow = narrow_lanes(lanes, &is_signed);
+    LLVMTypeRef  type   = LLVMGetElementType(LLVMTypeOf(narrow));
+    const int    bits = (int)LLVMGetIntTypeWidth(type), per = 64 / bits;
+    if (g->kernel || g->lanes % per)
+        return LLVMBuildExtractElement(g->b, lanes, i32_const(g, lane), "");
+    LLVMValueRef wide = LLVMBuildBitCast(g->b, narrow, LLVMVectorType(g->t.i64, (unsigned)(g->lanes / per)), "");
+    LLVMValueRef some = LLVMBuildExtractElement(g->b, wide, i32_const(g, lane / per), "");
+    some              = LLVMBuildLShr(g->b, some, i64_const(g, (int64_t)bits * (lane % per)), "");
+    return LLVMBuildIntCast2(g->b, LLVMBuildTrunc(g->b, some, type, ""), g->t.i64, is_signed, "");
+}
+
 LLVMValueRef address_lane(Gen *g, const Address *a, int lane)
 {
     LLVMValueRef ptr = address_pointer(g, a, a->offsets ? a->offsets[lane] : 0);
     if (!a->lanes)
         return ptr;
     at_level(g, a->level);
-    LLVMValueRef by = LLVMBuildExtractElement(g->b, a->lanes, i32_const(g, lane), "");
+    LLVMValueRef by = lane_index(g, a->lanes, lane);
     return LLVMBuildGEP2(g->b, memory_type(g, a->buffer->type), ptr, &by, 1, "");
 }
 

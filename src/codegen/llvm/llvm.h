@@ -313,8 +313,8 @@ LLVMValueRef arch_average(Gen *g, kn_type t, LLVMValueRef a,
 /* T(a * b >> shift) of lanes of T = u16 or i16, 16 <= shift < 32; rounded: i16(a * b + 2^14 >> 15). */
 bool         arch_can_multiply_high(const Gen *g, kn_type t, int lanes, bool rounded);
 LLVMValueRef arch_multiply_high(Gen *g, kn_type t, LLVMValueRef a, LLVMValueRef b, int shift, bool rounded);
-bool         arch_converts_half(const Gen *g); /* f16 to f32 and back, by an instruction */
-bool         arch_gathers_small(const Gen *g); /* is a gather of 32 bits better than loads one by one? */
+bool         arch_converts_half(const Gen *g);     /* f16 to f32 and back, by an instruction */
+bool         arch_gathers(const Gen *g, int bits); /* is a gather of such elements better than loads one by one? */
 bool         arch_can_look_up(const Gen *g, const Address *a); /* can the load be a lookup in registers? */
 LLVMValueRef arch_look_up(Gen *g, const Address *a);
 void         arch_end_streams(Gen *g);                    /* non-temporal stores so far are seen before what follows */

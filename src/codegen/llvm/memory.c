@@ -218,7 +218,7 @@ static LLVMValueRef load_phases(Gen *g, const Address *a)
 static bool can_gather_wide(const Gen *g, const Address *a)
 {
     return a->lanes && type_bits(a->buffer->type) < 32 && a->buffer->kind == BUFFER_SCRATCH && g->lanes >= 8 &&
-           arch_gathers_small(g);
+           arch_gathers(g, type_bits(a->buffer->type));
 }
 
 /* The 32 bits that begin at each lane's place; of these the first. */
@@ -258,7 +258,8 @@ static LLVMValueRef load_lanes(Gen *g, const Expr *e, const Address *a)
         return near;
     if (!dense && can_gather_wide(g, a))
         return gather_wide(g, a);
-    if (dense || g->mask || (a->lanes && type_bits(b->type) >= 32 && has_narrow_lanes(a) && !g->kernel)) {
+    const bool narrow = a->lanes && type_bits(b->type) >= 32 && has_narrow_lanes(a) && !g->kernel;
+    if (dense || g->mask || (narrow && arch_gathers(g, type_bits(b->type)))) {
         LLVMValueRef ptr = dense ? address_pointer(g, a, a->offsets[0]) : address_lanes(g, a);
         here(g);
         return masked_access(g, dense ? MASKED_LOAD : MASKED_GATHER, b, memory_type(g, b->type), NULL, ptr);

@@ -233,6 +233,25 @@ static void gen_masked(Gen *g, const Stmt *s, LLVMValueRef mask)
     go_to(g, after);
 }
 
+/* Does a conjunction hold in all lanes? What they have in common is asked once: *common, i1; of the rest *apart has the
+ * lanes where it does not hold. NULL: there is none. */
+static void split_conjunction(Gen *g, const Expr *e, LLVMValueRef *common, LLVMValueRef *apart)
+{
+    const ShapedValue v = gen_expr(g, e);
+    if (v.shape != UNIFORM && e->op == EX_AND) {
+        split_conjunction(g, e->args[0], common, apart);
+        split_conjunction(g, e->args[1], common, apart);
+        return;
+    }
+    here(g);
+    if (v.shape == UNIFORM) {
+        *common = *common ? LLVMBuildAnd(g->b, *common, v.v, "") : v.v;
+    } else {
+        LLVMValueRef no = LLVMBuildNot(g->b, v.v, "");
+        *apart          = *apart ? LLVMBuildOr(g->b, *apart, no, "") : no;
+    }
+}
+
 static void gen_if(Gen *g, const Stmt *s)
 {
     begin_with(g, s->branch.condition);
@@ -242,11 +261,13 @@ static void gen_if(Gen *g, const Stmt *s)
         return;
     }
     if (s->branch.whole) {
+        LLVMValueRef common = NULL, apart = NULL;
+        split_conjunction(g, s->branch.condition, &common, &apart);
         here(g);
-        LLVMValueRef apart = LLVMBuildNot(g->b, c.v, "");
         if (g->mask)
             apart = LLVMBuildAnd(g->b, apart, g->mask, "");
-        gen_branch(g, s, gen_stmt, LLVMBuildNot(g->b, any_lane(g, apart), ""));
+        LLVMValueRef all = LLVMBuildNot(g->b, any_lane(g, apart), "");
+        gen_branch(g, s, gen_stmt, common ? LLVMBuildAnd(g->b, common, all, "") : all);
         return;
     }
     gen_masked(g, s->branch.yes, c.v);

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* Vectors whose reads lie inside: clamps and guards of indices made of data, removed behind one test.
+/* Vectors whose reads lie inside, or outside: clamps and guards of indices made of data, removed behind a test.
  *
  * Takes   a statement after `clean`. A read at a place made of data (a warp, a flow) is clamped to what is stored,
  *         max(min(E + a, k), 0), and at a constant boundary guarded: if lo <= E + a && E + a < hi then f[…] else 0.
  * Gives   for the stores of a vector loop that have such reads
  *             if L <= E && E <= U for all lanes (Stmt.branch.whole): the stores without these clamps and guards
+ *             else if no guard holds in any lane: the stores with what stands behind the guards, which reads nothing
  *             else: the stores as they were
- *         E is the i32 that clamps and sums end at, one for each coordinate that is read. Every clamp and guard of E +
- * a bounds E from one side by something that all lanes have in common; L is the largest, U the smallest of these. Taps
- * at E and E + 1 are adjacent elements then, which the backend loads together. Holds   L and U lie within ±2^30 and a
- * within ±2^29, as far as the simplifier knows, or nothing is changed. So between L and U no sum E + a wraps, i64(E +
- * a) is i64(E) + i64(a), and clamps and guards do nothing. */
+ *         E is the i32 that clamps and sums end at, one for each coordinate that is read. Every clamp and guard of
+ *         E + a bounds E from one side by something that all lanes have in common; L is the largest, U the smallest of
+ *         these. Taps at E and E + 1 are adjacent elements then, which the backend loads together. E + stride * F is
+ *         computed in 32 bits for elements of 8 and 16, where the invariant part of the test says that it fits. Of
+ *         wider ones these indices make gather instructions, which take twice as long as loads on Zen 3.
+ * Holds   L and U lie within ±2^30 and a within ±2^29, as far as the simplifier knows, or nothing is changed. So
+ *         between L and U no sum E + a wraps, i64(E + a) is i64(E) + i64(a), and clamps and guards do nothing. */
 #include "ir/simplify.h"
 #include "lower/bounds/value_range.h"
 #include "lower/passes/pass_tools.h"
 
-enum { MOST_ROOTS = 8, MOST_INVARIANT = 16, MOST_NODES = 4000 };
+enum { MOST_ROOTS = 8, MOST_INVARIANT = 16, MOST_GUARDS = 16, MOST_TERMS = 4, MOST_NODES = 4000 };
 static const int64_t most_offset = (int64_t)1 << 29, most_bound = (int64_t)1 << 30;
 
 typedef struct Pass {
@@ -38,10 +41,13 @@ typedef struct Root {
 typedef struct Stores {
     Pass       *pass;
     Map         become; /* what stands for a node where all lanes are inside */
+    Map         behind; /* what stands for a guarded node where the guard holds in no lane */
     Root        roots[MOST_ROOTS];
     int         root_count;
     const Expr *invariant[MOST_INVARIANT]; /* guards that all lanes have in common */
     int         invariant_count;
+    const Expr *guards[MOST_GUARDS]; /* of each guard, what differs from lane to lane */
+    int         guard_count;
     bool        image; /* some bound is the size of an image: what differs from run to run */
     bool        failed;
 } Stores;
@@ -106,11 +112,19 @@ static const Expr *sum(Stores *s, ExprOp op, const Expr *a, const Expr *b)
     return simplify(s->pass->known, op == EX_ADD ? index_add(pool, a, b) : index_sub(pool, a, b));
 }
 
-static Root *root_of(Stores *s, const Expr *e)
+static Root *find_root(Stores *s, const Expr *e)
 {
     for (int i = 0; i < s->root_count; i++)
         if (s->roots[i].e == e)
             return &s->roots[i];
+    return NULL;
+}
+
+static Root *root_of(Stores *s, const Expr *e)
+{
+    Root *r = find_root(s, e);
+    if (r)
+        return r;
     if (s->root_count == MOST_ROOTS) {
         s->failed = true;
         return &s->roots[0];
@@ -131,12 +145,25 @@ static void bound_root(Stores *s, Root *r, const Expr *end, const Expr *offset, 
     s->image |= !expr_is_int(by, &number);
 }
 
-/* ---- What can be left out ---- */
-
-static const Expr *plus(Stores *s, const Expr *root, const Expr *offset)
+/* Is there room for one more? */
+static bool note(const Expr **all, int *count, int most, const Expr *e)
 {
-    return index_add(s->pass->lw->exprs, root, offset);
+    for (int i = 0; i < *count; i++)
+        if (all[i] == e)
+            return true;
+    if (*count == most)
+        return false;
+    all[(*count)++] = e;
+    return true;
 }
+
+static void take_invariant(Stores *s, const Expr *e)
+{
+    s->failed |= !simplifier_proves(s->pass->known, e) &&
+                 !note(s->invariant, &s->invariant_count, MOST_INVARIANT, simplify(s->pass->known, e));
+}
+
+/* ---- What can be left out ---- */
 
 /* e = E + *offset, where its clamps do nothing: E, whose bounds say so. */
 static Root *peel(Stores *s, const Expr *e, const Expr **offset)
@@ -145,7 +172,7 @@ static Root *peel(Stores *s, const Expr *e, const Expr **offset)
     if (at >= 0 && (e->op == EX_MIN || e->op == EX_MAX)) {
         Root *r = peel(s, e->args[at], offset);
         bound_root(s, r, e->args[1 - at], *offset, e->op == EX_MIN);
-        map_set(&s->become, e, plus(s, r->e, *offset));
+        map_set(&s->become, e, index_add(s->pass->lw->exprs, r->e, *offset));
         return r;
     }
     if (at >= 0 && (e->op == EX_ADD || (e->op == EX_SUB && at == 0))) {
@@ -185,16 +212,6 @@ static bool is_guard(Pass *p, const Expr *e, bool *data)
     return fine;
 }
 
-static void note_invariant(Stores *s, const Expr *e)
-{
-    for (int i = 0; i < s->invariant_count; i++)
-        if (s->invariant[i] == e)
-            return;
-    s->failed |= s->invariant_count == MOST_INVARIANT;
-    if (!s->failed)
-        s->invariant[s->invariant_count++] = e;
-}
-
 /* Notes the bounds that a guard gives. */
 static void take_guard(Stores *s, const Expr *e)
 {
@@ -204,7 +221,7 @@ static void take_guard(Stores *s, const Expr *e)
         return;
     }
     if (!varying_expr(&s->pass->varying, e)) {
-        note_invariant(s, e);
+        take_invariant(s, e);
         return;
     }
     const int   at   = data_operand(s->pass, e);
@@ -212,6 +229,15 @@ static void take_guard(Stores *s, const Expr *e)
     const Expr *one  = expr_int(s->pass->lw->exprs, KN_I32, e->op == EX_LT);
     Root       *root = peel(s, e->args[at], &offset);
     bound_root(s, root, sum(s, at ? EX_ADD : EX_SUB, end, one), offset, at == 0);
+}
+
+/* The conditions of a guard that differ from lane to lane. */
+static const Expr *varying_part(Pass *p, const Expr *e)
+{
+    if (e->op != EX_AND)
+        return varying_expr(&p->varying, e) ? e : NULL;
+    const Expr *a = varying_part(p, e->args[0]), *b = varying_part(p, e->args[1]);
+    return a && b ? expr_binary(p->lw->exprs, EX_AND, KN_BOOL, a, b) : a ? a : b;
 }
 
 static void look_at_node(const Expr *e, void *user)
@@ -226,6 +252,8 @@ static void look_at_node(const Expr *e, void *user)
         is_guard(s->pass, e->args[0], &data) && data) {
         take_guard(s, e->args[0]);
         map_set(&s->become, e, e->args[1]);
+        if (note(s->guards, &s->guard_count, MOST_GUARDS, varying_part(s->pass, e->args[0])))
+            map_set(&s->behind, e, e->args[2]);
     }
 }
 
@@ -235,26 +263,107 @@ static void look_at_expr(void *user, const Expr *e)
     expr_visit(s->pass->lw->exprs, e, look_at_node, s);
 }
 
+/* ---- Indices of 32 bits ---- */
+
+/* An i64 index as i64(lanes) + rest. */
+typedef struct Narrow {
+    Stores     *stores;
+    const Expr *lanes;   /* i32: E + i32(stride) * F …; NULL: 0 */
+    const Expr *rest;    /* i64, without E; NULL: 0 */
+    const Expr *reach;   /* i64: the largest |E| + |stride| * |F| … */
+    int         terms;   /* with an E */
+    bool        strided; /* some E has a stride */
+} Narrow;
+
+static const Expr *total(ExprPool *pool, const Expr *a, const Expr *b)
+{
+    return a ? index_add(pool, a, b) : b;
+}
+
+/* factor * e, where no factor is 1. */
+static const Expr *times(ExprPool *pool, const Expr *factor, const Expr *e)
+{
+    return factor ? expr_binary(pool, EX_MUL, (kn_type)e->type, factor, e) : e;
+}
+
+/* The largest |E|, an i32. */
+static const Expr *most_of(Stores *s, const Root *r)
+{
+    ExprPool *pool = s->pass->lw->exprs;
+    int64_t   lo, hi;
+    simplifier_bounds(s->pass->known, r->e, &lo, &hi);
+    s->failed |= (!r->low && lo < -most_bound) || (!r->high && hi > most_bound);
+    const Expr *low  = r->low ? r->low : expr_int(pool, KN_I32, lo),
+               *high = r->high ? r->high : expr_int(pool, KN_I32, hi);
+    return simplify(s->pass->known, expr_binary(pool, EX_MAX, KN_I32, high, expr_unary(pool, EX_NEG, KN_I32, low)));
+}
+
+/* Adds factor * E, and notes that the factor has to fit into 32 bits. */
+static void add_root(Narrow *n, const Root *r, const Expr *factor)
+{
+    Stores     *s    = n->stores;
+    ExprPool   *pool = s->pass->lw->exprs;
+    const Expr *most = expr_unary(pool, EX_CAST, KN_I64, most_of(s, r)), *by = NULL, *size = NULL;
+    if (factor) {
+        by         = simplify(s->pass->known, expr_unary(pool, EX_CAST, KN_I32, factor));
+        size       = simplify(s->pass->known, expr_unary(pool, EX_ABS, KN_I64, factor));
+        n->strided = true;
+        take_invariant(s, expr_binary(pool, EX_LE, KN_BOOL, expr_int(pool, KN_I64, -INT32_MAX), factor));
+        take_invariant(s, expr_binary(pool, EX_LE, KN_BOOL, factor, expr_int(pool, KN_I64, INT32_MAX)));
+    }
+    n->terms++;
+    n->lanes = total(pool, n->lanes, times(pool, by, r->e));
+    n->reach = total(pool, n->reach, times(pool, size, most));
+}
+
+/* Adds factor * e. */
+static void add_terms(Narrow *n, const Expr *e, const Expr *factor)
+{
+    Stores     *s      = n->stores;
+    ExprPool   *pool   = s->pass->lw->exprs;
+    Varying    *v      = &s->pass->varying;
+    const bool  varies = varying_expr(v, e);
+    const Root *r      = varies && e->op == EX_CAST ? find_root(s, e->args[0]) : NULL;
+    if (r) {
+        add_root(n, r, factor);
+    } else if (varies && (e->op == EX_ADD || e->op == EX_SUB)) {
+        add_terms(n, e->args[0], factor);
+        add_terms(n, e->args[1], e->op == EX_ADD ? factor : times(pool, factor, expr_int(pool, KN_I64, -1)));
+    } else if (varies && e->op == EX_MUL && varying_expr(v, e->args[0]) != varying_expr(v, e->args[1])) {
+        const int at = varying_expr(v, e->args[1]);
+        add_terms(n, e->args[at], times(pool, factor, e->args[1 - at]));
+    } else {
+        n->rest = total(pool, n->rest, times(pool, factor, e));
+    }
+}
+
+/* The index of a read inside. A plane has less than 2^31 elements, or the stores stay as they are: what MOST_TERMS
+ * strides below 2^31 reach with coordinates up to 2^30 fits into 64 bits. */
+static const Expr *narrow(Stores *s, const Expr *index, bool *same)
+{
+    ExprPool *pool = s->pass->lw->exprs;
+    Narrow    n    = { .stores = s };
+    add_terms(&n, index, NULL);
+    if (!n.strided || n.terms > MOST_TERMS)
+        return index;
+    take_invariant(s, expr_binary(pool, EX_LE, KN_BOOL, n.reach, expr_int(pool, KN_I64, INT32_MAX)));
+    *same = false;
+    return total(pool, n.rest, expr_unary(pool, EX_CAST, KN_I64, n.lanes));
+}
+
 /* ---- Stores without it ---- */
 
 typedef struct Strip {
-    Stores *stores;
-    Map     done;
+    Stores    *stores;
+    const Map *become;
+    Map        done;
 } Strip;
 
 /* A root is not looked into: its own reads keep their clamps. */
-static bool is_root(const Stores *s, const Expr *e)
-{
-    for (int i = 0; i < s->root_count; i++)
-        if (s->roots[i].e == e)
-            return true;
-    return false;
-}
-
 static const Expr *stripped(Strip *x, const Expr *e)
 {
-    const Expr *r = map_get(&x->done, e), *instead = map_get(&x->stores->become, e);
-    if (r || is_root(x->stores, e))
+    const Expr *r = map_get(&x->done, e), *instead = map_get(x->become, e);
+    if (r || find_root(x->stores, e))
         return r ? r : e;
     if (instead && instead != e) {
         r = stripped(x, instead);
@@ -265,6 +374,8 @@ static const Expr *stripped(Strip *x, const Expr *e)
             args[i] = stripped(x, e->args[i]);
             same &= args[i] == e->args[i];
         }
+        if (e->op == EX_LOAD && x->become == &x->stores->become && type_bits((kn_type)e->type) < 32)
+            args[0] = narrow(x->stores, args[0], &same);
         r = same ? e : expr_rebuild(x->stores->pass->lw->exprs, e, args);
     }
     map_set(&x->done, e, r);
@@ -280,6 +391,14 @@ static const Stmt *strip_stmt(void *user, const Stmt *s)
 {
     const StmtMap m = { ((Strip *)user)->stores->pass->lw->arena, strip_stmt, strip_expr, user };
     return stmt_map(&m, s);
+}
+
+/* The stores with what stands for their nodes. */
+static const Stmt *rewritten(Stores *s, const Map *become, const Stmt *stores)
+{
+    Strip strip = { .stores = s, .become = become };
+    map_init(&strip.done, s->pass->scratch);
+    return strip_stmt(&strip, stores);
 }
 
 static const Expr *both(Stores *s, const Expr *a, const Expr *b)
@@ -305,6 +424,15 @@ static const Expr *is_inside(Stores *s)
         if (r->high)
             all = both(s, all, expr_binary(pool, EX_LE, KN_BOOL, r->e, r->high));
     }
+    return all;
+}
+
+/* Does no guard hold in any lane? NULL: there is none. */
+static const Expr *is_outside(Stores *s)
+{
+    const Expr *all = NULL;
+    for (int i = 0; i < s->guard_count; i++)
+        all = both(s, all, expr_unary(s->pass->lw->exprs, EX_BIT_NOT, KN_BOOL, s->guards[i]));
     return all;
 }
 
@@ -397,13 +525,19 @@ static const Stmt *version(Pass *p, const Stmt *stores)
     if (stmt_size(p->lw->exprs, s, MOST_NODES) == MOST_NODES)
         return stores;
     map_init(&x.become, p->scratch);
+    map_init(&x.behind, p->scratch);
     look_at_store(&x, s);
-    const Expr *inside = x.failed || !x.image ? NULL : is_inside(&x);
+    if (x.failed || !x.image)
+        return stores;
+    const Stmt *yes    = rewritten(&x, &x.become, s);
+    const Expr *inside = x.failed ? NULL : is_inside(&x);
     if (!inside || is_overwritten(p, inside, s))
         return stores;
-    Strip strip = { .stores = &x };
-    map_init(&strip.done, p->scratch);
-    return stmt_if_whole(p->lw->arena, inside, strip_stmt(&strip, s), s);
+    const Expr *outside = is_outside(&x);
+    const Stmt *no      = outside && !is_overwritten(p, outside, s)
+                              ? stmt_if_whole(p->lw->arena, outside, rewritten(&x, &x.behind, s), s)
+                              : s;
+    return stmt_if_whole(p->lw->arena, inside, yes, no);
 }
 
 static const Stmt *visit(void *user, const Stmt *s);

@@ -95,6 +95,7 @@ typedef struct Group {
     int       prefetched;    /* 1 + the node outside the group that is prefetched; 0: none */
     int       prefetch_loop; /* the footprint of the iteration of this loop that comes `ahead` iterations later */
     int       ahead;
+    double    prefetches; /* prefetch instructions for each vector of the head */
 } Group;
 
 /* Adds an innermost loop. Gives its index. */
@@ -121,7 +122,6 @@ typedef enum RuleId {
     RULE_CHANNELS,
     RULE_PREFETCH,
     RULE_TIME_TILES,
-    RULE_HALF_VECTORS,
     RULE_SHARED_LOOPS,
     RULE_SLICES,
     RULE_ROW_COPIES,

@@ -28,12 +28,10 @@ enum {
 /* ---- The model ------------------------------------------------------------------------------- */
 
 enum {
-    LINES_AHEAD                = 18,       /* lines         chosen    latency of a run's start, in line transfers */
     PAGE_BYTES                 = 4096,     /* bytes         known     the hardware prefetcher stops at the end of a
                                                                       page */
     MOST_OUTSTANDING           = 12,       /* lines         known     fetches that one core has in flight */
     MOST_STREAMS               = 32,       /* rows          known     streams that the hardware prefetcher follows */
-    LINE_WAIT                  = 10,       /* ns            chosen    a line that is not prefetched */
     MOST_STRIDE                = 1 << 16,  /* elements      limit     larger strides are not told apart */
     LINE_BYTES                 = 64,       /* bytes         known     a cache line; what a streaming store should
                                                                       fill at once */
@@ -94,6 +92,54 @@ static const double HARDLY_MORE                = 1.02;   /* evaluations   chosen
                                                                                     needed, up to which recomputation
                                                                                     is negligible */
 
+/* ---- Kernels --------------------------------------------------------------------------------- */
+
+enum {
+    WAVEFRONT_BYTES            = 128,      /* bytes         known     that a multiprocessor's L1 gives in a cycle */
+    WIDEST_ACCESS              = 16,       /* bytes         known     of an access of a thread */
+    SECTOR_BYTES               = 32,       /* bytes         known     of a sector, the least that the L2 gives */
+    REGISTERS_BASE             = 18,       /* registers     measured  of a thread beside what it reads: ptxas 13.0, blur
+                                                                      with 1x1 to 4x16 points of a thread */
+    MOST_THREAD_CODE           = 6000,     /* operations    chosen    of the copies of a thread */
+    THREAD_OVERHEAD            = 16,       /* operations    chosen    of a thread, for addresses and its tests */
+    KERNEL_MOST_COPIES         = 48,       /* points        chosen    of a thread */
+    KERNEL_FEW_PLANES          = 8,        /* planes        chosen    so many can be inside a thread */
+    FEW_WAVES                  = 4,        /* waves         chosen    of blocks, of which the last is a whole one */
+    BUSY_WARPS                 = 16,       /* warps         chosen    with which a multiprocessor is never idle */
+    MOST_SCALINGS              = 1,        /* levels        limit     of pyramids between a head and a member: beyond,
+                                                                      no bound of its size is found */
+    PLACE_PASSES               = 2,        /* passes        limit     over all stages in their other places */
+    KERNEL_MOST_TABLE          = 4096,     /* points        chosen    of a table in shared memory */
+    SCAN_COPIES                = 32,       /* steps         chosen    of a scan that are unrolled: they read ahead */
+    STAGED_LEAST_STEPS         = 64,       /* steps         chosen    of a sum whose operands are in shared memory */
+    STAGED_STEPS               = 16,       /* steps         chosen    of it at a time */
+    STAGED_TILE                = 64,       /* points        chosen    of its blocks along both dimensions */
+    STAGED_LEAST_TILE          = 32,       /* points        chosen    the same at least, where fewer are wasted */
+    STAGED_RESIDENT            = 2,        /* blocks        chosen    that a multiprocessor holds of them */
+    STAGED_EACH                = 4,        /* points        chosen    of its threads, likewise */
+    KERNEL_STEPS               = 16,       /* steps         limit     of the final tiling pass */
+};
+
+static const double OCCUPANCY_THRESHOLD        = 0.1;    /* of the warps  paper     Sioutas et al. 2020, section 4.2 */
+static const double GLOBAL_LOAD_COST           = 40;     /* operations    chosen    of a load, in the cost of Listing
+                                                                                    1 (Halide's balance for GPUs) */
+static const double SHARED_WAIT                = 60;     /* ns            known     of a stage that reads shared memory,
+                                                                                    and its barrier */
+static const double ROUND_WAIT                 = 0.4;    /* of a latency  chosen    of the rounds of a stage behind the
+                                                                                    first, which overlap */
+static const double STEP_WAIT                  = 4;      /* ns            chosen    of a step of a sum */
+static const double L2_KEPT                    = 0.3;    /* of the L2     chosen    that a stage may fill so that its
+                                                                                    reader finds it there */
+static const double INLINED_REGISTERS          = 0.2;    /* registers     measured  for a point of an inlined stage:
+                                                                                    ptxas 13.0, unsharp */
+static const double MOST_PRESSURE              = 1.0;    /* of registers  chosen    that a thread would have, over those
+                                                                                    that there are, without spills */
+static const double LEAST_BUSY                 = 0.4;    /* of its rate   chosen    at which few warps issue */
+static const double KERNEL_GAIN                = 0.99;   /* of the time   chosen    predicted, relative to that before:
+                                                                                    a stage goes elsewhere for more */
+static const double KERNEL_OVERLAP             = 0.2;    /* of a time     chosen    of the terms of a kernel but the
+                                                                                    largest that does not overlap */
+
 /* ---- Rules ----------------------------------------------------------------------------------- */
 
 enum {
@@ -135,12 +181,11 @@ enum {
     REGISTERS_LEAST_ROWS       = 4,        /* rows          chosen    of a register tile along u */
     REGISTERS_MOST_ROWS        = 6,        /* rows          chosen    the same */
     REGISTERS_TASKS            = 3,        /* tasks         chosen    for each core */
+    REGISTERS_COPY_USES        = 384,      /* points        measured  for which an element is copied: conv_layer on a
+                                                                      Zen 3 73 ms for 400, 78 for 200, 86 for 100 */
     REGISTERS_LEAST_WORK       = 1 << 16,  /* steps         chosen    over all points: less is not worth a copy */
     CHAIN_ROWS_AT_ONCE         = 4,        /* rows          chosen    of a chain that are computed at a time */
     LEAST_CHAIN                = 4,        /* nodes         chosen    of a chain */
-    HALF_WIDE_BITS             = 512,      /* bits          measured  of a register that is halved: see the rule's
-                                                                      own words */
-    HALF_LONG_SUM              = 12,       /* steps         chosen    a sum with more has whole vectors */
     SLICE_LEAST_WINDOWS        = 4,        /* nodes         chosen    that read windows or with a stride */
     MUCH_OPS                   = 8,        /* operations    chosen    per point, of a sum that is stored */
     MANY_STEPS                 = 1024,     /* steps         chosen    of such a sum */

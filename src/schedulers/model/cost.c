@@ -11,11 +11,12 @@
  *         count with their folded size.) Traffic never exceeds what each row of a reader reads, nor the loads of the
  *         code. Where the rows that one row of a member reads do not fit, successive rows reuse nothing.
  * Starts  The hardware prefetcher needs a few consecutive lines to start, and stops at the end of a page. Each start
- *         of a run costs the latency of LINES_AHEAD lines (equation 6). Runs that one loop step reads together start
- *         together, so they pay once. Hence split rows cost more to read than whole ones. What a prefetch directive
- *         covers has no start latency, and its memory traffic overlaps that of the caches.
- * Streams A prefetcher follows MOST_STREAMS rows at a time. Beyond that every line is unprefetched and costs
- *         LINE_WAIT.
+ *         of a run costs as much as the machine's `ahead` lines (equation 6). Runs that one loop step reads together
+ *         start together, so they pay once. Hence split rows cost more to read than whole ones. What a prefetch
+ *         directive covers has no start latency, and its memory traffic overlaps that of the caches, if the L2 holds it
+ *         until it is read. Its instructions take the issue slots of loads.
+ * Streams A prefetcher follows MOST_STREAMS rows at a time. Beyond that every line is unprefetched and costs the
+ *         machine's `wait`.
  * Code    the instructions of the inner loops (cost_kernel.c).
  * Time    max(arithmetic, data movement) + start-up of rows and tasks. Data movement is the sum of the loads and of
  *         the traffic of each level: a line from memory passes all caches in turn, with little overlap (the model of
@@ -61,10 +62,6 @@ static bool is_inside(const Model *c, int k)
 static bool is_outside(const Model *c, int k)
 {
     return tiles_role(&c->tiles, k) == ROLE_OUTSIDE;
-}
-static bool is_prefetched(const Model *c, int k)
-{
-    return c->tiles.group.prefetched == c->tiles.nodes[k] + 1;
 }
 static int compute_level(const Model *c, int k)
 {
@@ -177,6 +174,19 @@ static double level_bytes(const Model *c, int level)
         bytes += is_inside(c, k) && (double)c->nodes[k].held < box ? (double)c->nodes[k].held : box;
     }
     return bytes;
+}
+
+/* Do the prefetched rows of node k stay in the L2 until they are read, beside what an iteration of that loop uses? */
+static bool is_prefetched(const Model *c, int k)
+{
+    const Group *gr = &c->tiles.group;
+    if (gr->prefetched != c->tiles.nodes[k] + 1)
+        return false;
+    const int    level = gr->prefetch_loop + 1;
+    const Box   *box   = &tiles_box(&c->tiles, level, k)->middle;
+    const double row =
+        (double)box_points(box, node_at(c, k)->rank) / (double)box_extent(box, 1) * (double)node_at(c, k)->bytes;
+    return level_bytes(c, level) + gr->ahead * row <= machine_kept_l2(c->m);
 }
 
 /* ---- Traffic ---------------------------------------------------------------------------- */
@@ -356,7 +366,7 @@ static double start_latency_share(const Model *c, int k)
         run *= (double)box_extent(box, d);
         all = box->min[d] == s->box.min[d] && box->max[d] == s->box.max[d];
     }
-    const double lines = (double)(LINES_AHEAD * c->m->line), length = run < PAGE_BYTES ? run : PAGE_BYTES,
+    const double lines = c->m->ahead * (double)c->m->line, length = run < PAGE_BYTES ? run : PAGE_BYTES,
                  once = c->rows_at_once[k] < MOST_OUTSTANDING ? c->rows_at_once[k] : MOST_OUTSTANDING;
     return (length > lines ? lines / length : 1) / (once > 1 ? once : 1);
 }
@@ -408,6 +418,15 @@ static KernelCost instructions(Model *c)
         };
     }
     return all;
+}
+
+/* Prefetch instructions, which take the issue slots of loads. */
+static double prefetches(const Model *c)
+{
+    const Group *gr = &c->tiles.group;
+    return gr->prefetched ? gr->prefetches * c->nodes[tiles_find(&c->tiles, gr->head)].points /
+                                (double)draft_lanes(c->tiles.draft, gr->head)
+                          : 0;
 }
 
 /* Are many rows of a member computed in a run? The bounds of split rows are then computed once for all of them. */
@@ -475,12 +494,12 @@ static void find_terms(Model *c, GroupCost *out)
     const Traffic    far  = traffic_beyond(c, machine_last_cache(m));
     const KernelCost code = instructions(c);
     out->term[TERM_OPS]   = code.ops * m->op / share * waves;
-    out->term[TERM_LOADS] = (code.loads + 2 * code.stores) * m->load / share * waves;
+    out->term[TERM_LOADS] = (code.loads + prefetches(c) + 2 * code.stores) * m->load / share * waves;
     out->term[TERM_WAITS] = code.waits * m->op / share * waves;
     out->term[TERM_L2]    = cache_time(&l1, m->l2_rate * share) * waves;
     out->term[TERM_L3] =
         (m->l3 ? (cache_time(&l2, m->l3_rate * share) + l2.run_starts / m->l3_rate / share) * waves : 0) +
-        l2.unprefetched / (double)m->line * LINE_WAIT / share;
+        l2.unprefetched / (double)m->line * m->wait / share;
     out->term[TERM_MEMORY] = memory_time(&far, c->tiles.group.stream, all) + far.run_starts / m->memory_rate / share;
     out->term[TERM_MEMORY] -= hidden_time(out->term, far.prefetched / 3 / all);
     out->term[TERM_ROWS]  = (rows_begun(c, false) + SLIDE_ROWS * slides(c)) * m->row / share;

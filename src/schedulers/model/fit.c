@@ -38,7 +38,8 @@ static const Speed speeds[] = {
 /* clang-format on */
 enum { SPEEDS = sizeof speeds / sizeof *speeds };
 
-static const double stay       = 0.02;                  /* weight of leaving a speed as it is */
+static const double stay = 0.08;                        /* weight of leaving a speed as it is: with 0.02 the error is
+                                                           0.33 instead of 0.35, and rates of caches double */
 static const double first_step = 1.0, last_step = 0.02; /* of ln factor */
 static const double most_factor = 30;
 

@@ -29,6 +29,8 @@ Machine machine_usual(void)
         .l3_rate     = 20,
         .memory_rate = 9,
         .memory_all  = 21,
+        .ahead       = 18,
+        .wait        = 10,
         .row         = 3,
         .split_row   = 100,
         .task        = 100,
@@ -83,6 +85,11 @@ typedef struct Field {
 #name, kind, offsetof(Machine, name), least, most, meaning, example                                            \
     }
 
+#define DEVICE(name, kind, least, most, meaning, example)                                                              \
+    {                                                                                                                  \
+        "gpu_" #name, kind, offsetof(Machine, device.name), least, most, meaning, example                              \
+    }
+
 /* clang-format off */
 static const Field fields[] = {
     ROW(cores,       FIELD_COUNT,  1,    4096,   "threads that run at a time",                  "8"),
@@ -102,13 +109,45 @@ static const Field fields[] = {
     ROW(l3_rate,     FIELD_NUMBER, 1e-6, 1e6,    "bytes a ns from l3 to l2, one core copying",  "20"),
     ROW(memory_rate, FIELD_NUMBER, 1e-6, 1e6,    "bytes a ns from memory to there, one core",   "9"),
     ROW(memory_all,  FIELD_NUMBER, 1e-6, 1e6,    "the same of all cores",                       "21"),
+    ROW(ahead,       FIELD_NUMBER, 0,    1e6,    "lines that pass while one comes from memory", "18"),
+    ROW(wait,        FIELD_NUMBER, 0,    1e9,    "ns of a line that is not prefetched, of many", "10"),
     ROW(row,         FIELD_NUMBER, 0,    1e9,    "ns to begin a row",                           "5"),
     { "parted",      FIELD_NUMBER, offsetof(Machine, split_row), 0, 1e9,
                                                  "ns to begin a row that is split at its ends", "100" },
     ROW(task,        FIELD_NUMBER, 0,    1e9,    "ns to hand out a piece of a parallel loop",   "1000"),
 };
+
+/* Those of the device, after the others. */
+static const Field device_fields[] = {
+    DEVICE(sms,              FIELD_COUNT,  1,    4096,   "multiprocessors of the GPU",                   "132"),
+    DEVICE(sm_threads,       FIELD_COUNT,  32,   4096,   "threads that a multiprocessor holds",          "2048"),
+    DEVICE(sm_blocks,        FIELD_COUNT,  1,    256,    "blocks that a multiprocessor holds",           "32"),
+    DEVICE(block_threads,    FIELD_COUNT,  32,   1024,   "threads of a block",                           "1024"),
+    DEVICE(sm_registers,     FIELD_COUNT,  1024, 1e6,    "registers of a multiprocessor",                "65536"),
+    DEVICE(thread_registers, FIELD_COUNT,  16,   1024,   "registers of a thread",                        "255"),
+    DEVICE(sm_shared,        FIELD_BYTES,  1024, 0x1p30, "bytes of a multiprocessor's shared memory",    "228k"),
+    DEVICE(block_shared,     FIELD_BYTES,  1024, 0x1p30, "bytes of shared memory of a block",            "227k"),
+    DEVICE(block_reserved,   FIELD_BYTES,  0,    0x1p20, "bytes of it that the system has of each block", "1k"),
+    DEVICE(l2,               FIELD_BYTES,  1024, 0x1p40, "bytes of the GPU's second cache",              "50M"),
+    DEVICE(lanes,            FIELD_COUNT,  8,    1024,   "operations of a multiprocessor in a cycle",    "128"),
+    DEVICE(clock,            FIELD_NUMBER, 1e-3, 1e3,    "cycles a ns",                                  "1.98"),
+    DEVICE(memory_rate,      FIELD_NUMBER, 1e-3, 1e6,    "bytes a ns of the GPU's memory",               "4200"),
+    DEVICE(l2_rate,          FIELD_NUMBER, 1e-3, 1e6,    "bytes a ns of its second cache",               "6000"),
+    DEVICE(latency,          FIELD_NUMBER, 1,    1e6,    "ns of a load from its memory",                 "600"),
+    DEVICE(launch,           FIELD_NUMBER, 0,    1e9,    "ns of a kernel behind another one",            "3000"),
+    DEVICE(host_rate,        FIELD_NUMBER, 1e-3, 1e6,    "bytes a ns between host and GPU",              "50"),
+};
 /* clang-format on */
-enum { FIELDS = sizeof fields / sizeof *fields };
+enum {
+    OWN_FIELDS    = sizeof fields / sizeof *fields,
+    DEVICE_FIELDS = sizeof device_fields / sizeof *device_fields,
+    FIELDS        = OWN_FIELDS + DEVICE_FIELDS
+};
+
+static const Field *field_at(int i)
+{
+    return i < OWN_FIELDS ? &fields[i] : &device_fields[i - OWN_FIELDS];
+}
 
 static const struct {
     char letter;
@@ -162,7 +201,7 @@ static const char *all_names(Arena *arena)
     text_init(&t, arena);
     text_add(&t, "the names are ");
     for (int i = 0; i < FIELDS; i++)
-        text_printf(&t, "%s%s", i ? ", " : "", fields[i].name);
+        text_printf(&t, "%s%s", i ? ", " : "", field_at(i)->name);
     return text_string(&t);
 }
 
@@ -173,9 +212,9 @@ static const Field *read_field(Reader *r)
     const size_t n     = word_length(r->at);
     const char  *word  = arena_strndup(arena, r->at, n), *names[FIELDS];
     for (int i = 0; i < FIELDS; i++) {
-        if (!strcmp(word, names[i] = fields[i].name)) {
+        if (!strcmp(word, names[i] = field_at(i)->name)) {
             r->at += n;
-            return &fields[i];
+            return field_at(i);
         }
     }
     const Loc   loc        = loc_of(r, r->at, r->at + (n ? n : 1));
@@ -276,6 +315,10 @@ bool machine_parse(kn_context *cx, const char *name, const char *text, Machine *
     *source        = (Source){ arena_strdup(&cx->call, name), arena_strdup(&cx->call, text), strlen(text) };
     Reader  r      = { cx, source, source->text };
     Machine read   = *m;
+    if (!m->device.sms) {
+        read.device     = device_usual();
+        read.device.sms = 0;
+    }
     if (source->length >= UINT32_MAX) {
         diag_error(cx, (Loc){ 0 }, NULL, "the text of a machine is a few lines, and not 4 GiB");
         return false;
@@ -285,6 +328,8 @@ bool machine_parse(kn_context *cx, const char *name, const char *text, Machine *
             return false;
     if (!is_sound(&r, &read))
         return false;
+    if (!read.device.sms)
+        read.device = m->device;
     *m = read;
     return true;
 }
@@ -331,15 +376,25 @@ double machine_rounded(double speed)
     return strtod(digits, NULL);
 }
 
-void machine_print_speeds(Text *out, const Machine *m)
+/* The speeds, and the caches as far as a core has them. */
+static bool is_measured(const Field *f)
 {
-    for (int i = 0; i < FIELDS; i++)
-        if (fields[i].kind == FIELD_NUMBER)
+    static const size_t sizes[] = { offsetof(Machine, l1), offsetof(Machine, l2), offsetof(Machine, l3_core) };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if (f->offset == sizes[i])
+            return true;
+    return f->kind == FIELD_NUMBER;
+}
+
+void machine_print_measured(Text *out, const Machine *m)
+{
+    for (int i = 0; i < OWN_FIELDS; i++)
+        if (is_measured(&fields[i]))
             print_field(out, m, &fields[i]);
 }
 
 void machine_print(Text *out, const Machine *m)
 {
-    for (int i = 0; i < FIELDS; i++)
-        print_field(out, m, &fields[i]);
+    for (int i = 0; i < (m->device.sms ? FIELDS : OWN_FIELDS); i++)
+        print_field(out, m, field_at(i));
 }

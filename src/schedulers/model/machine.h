@@ -11,6 +11,7 @@
 
 #include "base/context.h"
 #include "base/text.h"
+#include "schedulers/model/device.h"
 
 /* Bytes of L3 that a CPU of a virtual machine counts on at most: see machine_claimed_cache. */
 enum { MACHINE_GUEST_L3 = 4 << 20 };
@@ -30,10 +31,13 @@ typedef struct Machine {
         memory_rate; /* bytes per ns that one core copies from there, read once and written once, beyond the time of the
                         nearer levels: the times add up */
     double memory_all; /* the same for memory with all cores at work */
+    double ahead;      /* lines: the latency of the start of a run of lines, in transfers of a line from memory */
+    double wait;       /* ns of a line that the hardware prefetcher misses, with MOST_OUTSTANDING in flight */
     double row;        /* ns to start a row: loop overhead */
     double split_row;  /* the same for a row that is split where a condition on coordinates changes (`parted` in the
                           text) */
     double task;       /* ns to hand out an iteration of a parallel loop */
+    Device device;     /* without multiprocessors: none is described */
 } Machine;
 
 /* A usual machine of our time: nothing is measured, and the same everywhere. */
@@ -49,15 +53,15 @@ double machine_last_cache(const Machine *m);
 double machine_kept_l2(const Machine *m);
 /* Bytes of an output from which on streaming stores are faster. */
 double machine_streams_from(const Machine *m);
-/* Measures the speeds in less than half a second, for the cache sizes of `m`. A speed that cannot be measured (no
- * memory, no threads) stays as it is. */
-void machine_measure(kn_context *cx, Machine *m);
+/* Measures the speeds of operations and tasks, in a tenth of a second. A speed that cannot be measured (no threads)
+ * stays as it is. */
+void machine_measure(Machine *m);
 /* A speed as it is stored: to three digits, the accuracy of a measurement. */
 double machine_rounded(double speed);
 /* Sets the fields that the text names. false, with a diagnostic, for an unknown name or a bad value. */
 bool machine_parse(kn_context *cx, const char *name, const char *text, Machine *m);
-/* Only the speeds, which are measured. */
-void machine_print_speeds(Text *out, const Machine *m);
+/* Only what is measured: the speeds, and the caches as far as a core has them. */
+void machine_print_measured(Text *out, const Machine *m);
 /* Text that reads back to the same machine. */
 void machine_print(Text *out, const Machine *m);
 

@@ -52,8 +52,6 @@ bool prefetch_applies(const Draft *d, const Machine *m, int group);
 void prefetch_apply(Draft *d, const Machine *m, int group);
 bool time_tiles_applies(const Draft *d, const Machine *m, int s);
 void time_tiles_apply(Draft *d, const Machine *m, int s);
-bool half_vectors_applies(const Draft *d, const Machine *m, int group);
-void half_vectors_apply(Draft *d, const Machine *m, int group);
 bool shared_loops_applies(const Draft *d, const Machine *m, int group);
 void shared_loops_apply(Draft *d, const Machine *m, int group);
 

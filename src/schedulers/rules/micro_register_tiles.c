@@ -8,8 +8,10 @@
  *         with the steps outside. A step loads L/W vectors and U scalars for U*L/W multiplications. Around the
  *         register tile the loop over u is innermost, so that the operand that varies along v stays in the cache.
  * Memory  The operand that varies along v is stored in its order of use: v first, then the steps, innermost first. Own
- *         nodes are stored so. Inputs are copied: per tile of v if these are the tasks, else at once. Each copied
- *         element is used at least once for each point along u.
+ *         nodes are stored so. Inputs are copied per tile of v: a copy of all would have the elements of a tile at a
+ *         constant distance, mostly a power of two, so that few sets of the caches hold them. A copy serves all points
+ *         along u, and as many along the innermost of the other dimensions as make it worth its time. Where that would
+ *         leave too few tasks the input is copied at once.
  * From    Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", ACM TOMS 2008, for the order of
  *         the loops. */
 #include "schedulers/rules/micro_kernels.h"
@@ -161,24 +163,68 @@ static void add_loop_if_room(Group *gr, GroupLoop l)
         gr->loops[gr->loop_count++] = l;
 }
 
-/* All other dimensions, then tiles of v, then tiles of u, then the register tile. The tasks are the outer dimensions,
- * or else the tiles of v. Gives the index of the loop over tiles of v; -1: there is one tile. */
+/* The innermost of the other dimensions; -1: there is none. */
+static int innermost_other(const Draft *d, const Product *p)
+{
+    int k = 0;
+    while (k == p->v || k == p->u)
+        k++;
+    return k < d->graph->nodes[p->sum].rank ? k : -1;
+}
+
+/* Is the operand an input that is copied in its order of use? */
+static bool is_copied(const Draft *d, const Product *p, const Operand *o)
+{
+    return o->direct && d->graph->nodes[o->node].kind == NODE_INPUT && dim_along(d, o, p->v) >= 0;
+}
+
+/* How many points along the innermost of the other dimensions a tile's copy of an operand serves. 0: nothing is copied
+ * for each tile, because nothing is copied at all or there would be too few tasks. */
+static int64_t choose_served(const Draft *d, const Product *p, const Machine *m)
+{
+    const GraphNode *node   = &d->graph->nodes[p->sum];
+    const int        other  = innermost_other(d, p);
+    const int64_t    along  = node_extent(node, p->u);
+    const int64_t    served = (REGISTERS_COPY_USES + along - 1) / along;
+    bool             copied = false, moves = false;
+    for (int i = 0; i < p->operands.count; i++) {
+        const Operand *o   = &p->operands.at[i];
+        const bool     one = is_copied(d, p, o);
+        copied |= one;
+        moves |= one && other >= 0 && operand_moves(o, d->graph->nodes[o->node].rank, other);
+    }
+    if (!copied || other < 0 || served <= 1 || moves) /* a copy of all would serve no more */
+        return copied;
+    double tasks = 1 / (double)served;
+    for (int k = other; k < node->rank; k++)
+        tasks *= k == p->v || k == p->u ? 1 : (double)node_extent(node, k);
+    return served <= node_extent(node, other) && tasks >= REGISTERS_TASKS * m->cores ? served : 0;
+}
+
+/* All other dimensions, then tiles of v, then what one copy of a tile's operand serves, then tiles of u, then the
+ * register tile. The tasks are the outer dimensions, or else the tiles of v. Gives the index of the loop over tiles of
+ * v, if operands are copied for each tile; -1: at once. */
 static int make_loops(const Draft *d, const Product *p, const Machine *m, Group *gr)
 {
     const GraphNode *node   = &d->graph->nodes[p->sum];
     const bool       whole  = node_extent(node, p->v) <= p->lanes;
+    const int        other  = innermost_other(d, p);
+    const int64_t    served = whole ? 0 : choose_served(d, p, m);
     double           tasks  = 1;
     int              pieces = -1;
     for (int k = node->rank - 1; k >= 0; k--)
         if (k != p->v && k != p->u) {
-            add_loop_if_room(gr, (GroupLoop){ .dim = k, .step = 1, .parallel = tasks < REGISTERS_TASKS * m->cores });
-            tasks *= (double)node_extent(node, k);
+            const int64_t step = k == other && served ? served : 1;
+            add_loop_if_room(gr, (GroupLoop){ .dim = k, .step = step, .parallel = tasks < REGISTERS_TASKS * m->cores });
+            tasks *= (double)node_extent(node, k) / (double)step;
         }
     const bool enough = tasks >= REGISTERS_TASKS * m->cores;
     if (!whole) {
-        pieces = gr->loop_count;
+        pieces = served ? gr->loop_count : -1;
         add_loop_if_room(gr, (GroupLoop){ .dim = p->v, .step = p->lanes, .parallel = !enough });
     }
+    if (served > 1)
+        add_loop_if_room(gr, (GroupLoop){ .dim = other, .step = 1 });
     add_loop_if_room(gr, (GroupLoop){ .dim = p->u, .step = p->rows, .parallel = !enough && whole });
     add_loop_if_room(gr, (GroupLoop){ .dim = p->v, .step = p->lanes, .vector = true });
     add_loop_if_room(gr, (GroupLoop){ .dim = p->u, .step = 1, .unroll = true });
@@ -254,7 +300,7 @@ static void loops_as_memory(Draft *d, int s)
                                           .vector   = !k });
 }
 
-/* `pieces`: the loop over tiles of v. */
+/* `pieces`: the loop over tiles of v, if operands are copied there. */
 static void order_operand(Draft *d, const Product *p, const Operand *o, int pieces)
 {
     const GraphNode *node  = &d->graph->nodes[o->node];
@@ -275,12 +321,9 @@ static void order_operand(Draft *d, const Product *p, const Operand *o, int piec
         d->groups[c->group].loop_count = 0;
         if (node->kind == NODE_PURE)
             loops_as_memory(d, o->node);
-    } else if (o->direct && (!same || pieces >= 0)) {
-        add_copy(d, (StagedCopy){ .of      = o->node,
-                                  .reader  = p->sum,
-                                  .compute = pieces == 0 ? 0 : -1,
-                                  .lanes   = (int)p->lanes,
-                                  .memory  = order });
+    } else if (is_copied(d, p, o) && (!same || node_extent(&d->graph->nodes[p->sum], p->v) > p->lanes)) {
+        add_copy(d, (StagedCopy){
+                        .of = o->node, .reader = p->sum, .compute = pieces, .lanes = (int)p->lanes, .memory = order });
     }
 }
 

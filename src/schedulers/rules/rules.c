@@ -41,10 +41,6 @@ const Rule draft_rules[RULE_IDS] = {
                                "prefetch of the rows that a window begins" },
     [RULE_TIME_TILES]      = { "time-tiles", RULES_LEGAL, AT_NODES, time_tiles_applies, time_tiles_apply, NO_WORSE,
                                "steps of a function of time in diamonds" },
-    [RULE_HALF_VECTORS]    = { "half-vectors", RULES_LEGAL, AT_GROUPS, half_vectors_applies, half_vectors_apply, KEPT,
-                               "stencils of floats in vectors of half the width; measured faster, the cause "
-                                  "is not known (waves by a quarter, interpolate, harris and unsharp by a "
-                                  "tenth; elsewhere harris was slower by a tenth)" },
     [RULE_SHARED_LOOPS] = { "shared-loops", RULES_SHARED, AT_GROUPS, shared_loops_applies, shared_loops_apply, NO_WORSE,
                             "members that read the same share their loops" },
     [RULE_SLICES]       = { "slices", RULES_ELSEWHERE, AT_GROUPS, NULL, NULL, NO_WORSE,

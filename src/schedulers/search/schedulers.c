@@ -7,29 +7,33 @@
 
 /* clang-format off */
 const Scheduler scheduler_table[] = {
-    { "plain", "every function by itself, as the default schedule has it", scheduler_plain,
+    { "plain", "every function by itself, as the default schedule has it", scheduler_plain, NULL,
       { "loops are those of the default schedule", "every function is a group of its own" } },
-    { "strips", "groups in strips of rows, along which windows slide", scheduler_strips,
+    { "strips", "groups in strips of rows, along which windows slide", scheduler_strips, NULL,
       { "strips are as high as leaves each core a few tasks",
         "a function is in the group of its readers as long as little of it is computed twice" } },
-    { "greedy", "groups by the best merge of two at a time, in overlapped tiles", scheduler_greedy,
+    { "greedy", "groups by the best merge of two at a time, in overlapped tiles", scheduler_greedy, NULL,
       { "of the tiles that suit a cache the best, by the cost of one in the middle",
         "two groups at a time are merged, and not parted again" } },
-    { "dp", "groups by dynamic programming, tiles by their cost", scheduler_dp,
+    { "dp", "groups by dynamic programming, tiles by their cost", scheduler_dp, NULL,
       { "of the tiles that suit a cache the best, by the cost of one in the middle",
         "groups are compared by the cost of a tile in the middle" } },
-    { "reuse", "compute and store levels apart; loops and tiles by what is loaded and computed again", scheduler_reuse,
+    { "reuse", "compute and store levels apart; loops and tiles by what is loaded and computed again",
+      scheduler_reuse, NULL,
       { "tiles have the least loads and points computed again",
         "levels have the least loads and points computed again" } },
-    { "auto", "the best of all these, as the cost model predicts", scheduler_auto,
+    { "auto", "the best of all these, as the cost model predicts", scheduler_auto, scheduler_gpu,
       { "those of the one that it takes", "those of the one that it takes" } },
-    { "varied", "of all kinds, good and bad: varied/0, varied/1 …, to compare predictions with", scheduler_varied,
+    { "varied", "of all kinds, good and bad: varied/0, varied/1 …, to compare predictions with", scheduler_varied, NULL,
       { "they are drawn by its number", "they are drawn by its number" } },
+    { "gpu", "for GPUs: groups of functions as kernels, blocks by the analysis of a tile", NULL, scheduler_gpu,
+      { "blocks have the least predicted time", "two groups at a time are merged" } },
 };
 /* clang-format on */
 const int scheduler_count = sizeof scheduler_table / sizeof *scheduler_table;
 
-/* The parts of dp that can be left out, as in Jangda and Bondhugula 2020, section 7.4.3; then those of auto. */
+/* The parts of dp that can be left out, as in Jangda and Bondhugula 2020, section 7.4.3; then those of auto and of
+ * gpu. */
 static const struct Switch {
     const char *name;
     size_t      option;
@@ -40,6 +44,11 @@ static const struct Switch {
     { "repair", offsetof(SchedulerOptions, no_repair) },
     { "model", offsetof(SchedulerOptions, plain_cost) },
     { "robust", offsetof(SchedulerOptions, no_robust) },
+    { "fusion", offsetof(SchedulerOptions, no_fusion) },
+    { "nesting", offsetof(SchedulerOptions, no_nesting) },
+    { "patterns", offsetof(SchedulerOptions, no_patterns) },
+    { "places", offsetof(SchedulerOptions, no_places) },
+    { "greedy", offsetof(SchedulerOptions, dp_groups) },
 };
 
 /* Leaves out a rule or a part. */

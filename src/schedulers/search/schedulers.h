@@ -4,6 +4,7 @@
 #ifndef KILN_SCHEDULERS_SCHEDULERS_H
 #define KILN_SCHEDULERS_SCHEDULERS_H
 
+#include "schedulers/gpu/kernels.h"
 #include "schedulers/model/plausible.h"
 #include "schedulers/rules/rules.h"
 
@@ -15,21 +16,29 @@ typedef struct SchedulerOptions {
     uint32_t without;                                                          /* 1 << RuleId: rules to leave out */
     bool     no_inlining, no_two_levels, no_repair, greedy_fusion, plain_cost; /* parts of dp */
     bool     no_robust;                                                        /* a part of auto */
+    bool     no_fusion, no_nesting, no_places, no_patterns, dp_groups;         /* parts of gpu */
 } SchedulerOptions;
 
 typedef Draft SchedulerRun(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena);
+
+/* The same for a device. */
+typedef KernelDraft KernelRun(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena);
 
 /* What a scheduler decides by its own rules, whatever the cost model predicts. */
 typedef enum RuleOf { RULE_OF_TILES, RULE_OF_GROUPS, RULE_COUNT } RuleOf;
 
 typedef struct Scheduler {
     const char   *name, *summary;
-    SchedulerRun *run;
+    SchedulerRun *run;               /* for CPUs; NULL: it has none for them */
+    KernelRun    *kernels;           /* for GPUs; likewise */
     const char   *rules[RULE_COUNT]; /* each a clause, for explanations */
 } Scheduler;
 
 SchedulerRun scheduler_plain, scheduler_strips, scheduler_greedy, scheduler_dp, scheduler_reuse, scheduler_auto,
     scheduler_varied;
+KernelRun scheduler_gpu;
+/* The predicted ns. */
+double kernel_draft_cost(const KernelDraft *k);
 
 extern const Scheduler scheduler_table[];
 extern const int       scheduler_count;
@@ -54,6 +63,9 @@ int scheduler_candidates(const Graph *g, const Machine *m, const SchedulerOption
 
 /* double.c: the directives that make windows by doubling, where that may pay. Gives the number of windows. */
 int doubling_print(Text *out, const Graph *g);
+
+/* separate.c: the same for windows that are separated, for a device. */
+int separating_print(Text *out, const Graph *g);
 
 /* strips.c: is a reduction at the points of its reader so short that it is best unrolled? */
 bool scheduler_short_sum(const Draft *d, int s);

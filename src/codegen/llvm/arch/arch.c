@@ -39,10 +39,10 @@ bool arch_converts_half(const Gen *g)
     return code->converts_half && code->converts_half(g);
 }
 
-bool arch_gathers_small(const Gen *g)
+bool arch_gathers(const Gen *g, int bits)
 {
     const ArchCode *code = code_of(g);
-    return code->gathers_small && code->gathers_small(g);
+    return code->gathers && code->gathers(g, bits);
 }
 
 bool arch_can_look_up(const Gen *g, const Address *a)

@@ -11,7 +11,7 @@ typedef struct ArchCode {
     bool (*can_multiply_high)(const Gen *g, kn_type t, int lanes, bool rounded);
     LLVMValueRef (*multiply_high)(Gen *g, kn_type t, LLVMValueRef a, LLVMValueRef b, int shift, bool rounded);
     bool (*converts_half)(const Gen *g);
-    bool (*gathers_small)(const Gen *g);
+    bool (*gathers)(const Gen *g, int bits);
     bool (*can_look_up)(const Gen *g, const Address *a);
     LLVMValueRef (*look_up)(Gen *g, const Address *a);
     void (*end_streams)(Gen *g);

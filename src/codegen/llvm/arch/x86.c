@@ -70,9 +70,14 @@ static bool converts_half(const Gen *g)
     return target_has(g->target, FEATURE_F16C);
 }
 
-static bool gathers_small(const Gen *g)
+/* AMD's CPUs, which alone have SSE4a, execute gathers as microcode: on a Zen 3 local_laplacian took 86 ms with LLVM's
+ * own code for a gather, and 77 ms with loads one by one. For AVX2 without the name of a CPU LLVM has no gathers. */
+static bool gathers(const Gen *g, int bits)
 {
-    return target_has(g->target, FEATURE_AVX512BW);
+    const Target *t = g->target;
+    return !target_has(t, FEATURE_SSE4A) && (bits < 32    ? target_has(t, FEATURE_AVX512BW)
+                                             : t->is_host ? target_has(t, FEATURE_AVX2)
+                                                          : target_has(t, FEATURE_AVX512F));
 }
 
 static void end_streams(Gen *g)
@@ -85,7 +90,7 @@ const ArchCode x86_code = {
     .can_multiply_high = can_multiply_high,
     .multiply_high     = multiply_high,
     .converts_half     = converts_half,
-    .gathers_small     = gathers_small,
+    .gathers           = gathers,
     .can_look_up       = x86_can_look_up,
     .look_up           = x86_look_up,
     .end_streams       = end_streams,

@@ -26,6 +26,7 @@ static const struct {
     [FEATURE_AVX512F] = { LEAF_7_EBX, 16 },  [FEATURE_AVX512DQ] = { LEAF_7_EBX, 17 },
     [FEATURE_AVX512CD] = { LEAF_7_EBX, 28 }, [FEATURE_AVX512BW] = { LEAF_7_EBX, 30 },
     [FEATURE_AVX512VL] = { LEAF_7_EBX, 31 }, [FEATURE_AVX512VBMI] = { LEAF_7_ECX, 1 },
+    [FEATURE_SSE4A] = { EXTENDED_ECX, 6 },
 };
 
 /* The bits that a target needs, word by word, beyond those of the first: that one is chosen if no other can be. */

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: MIT */
+/* Kernels as the text of a schedule (Sioutas et al. 2020, section 4.3).
+ *
+ *     // out, 80x1280 blocks of 32x8 threads, 2 rows each: gray in shared memory
+ *     out.split(x, xo, xi, 32).split(y, yo, yi, 16).split(yi, yt, ye, 2).reorder(ye, xi, yt, xo, yo)
+ *        .gpu_blocks(xo, yo).gpu_threads(xi, yt).unroll(ye)
+ *     gray.compute_at(out, xo).gpu_threads(x, y)
+ *
+ * Loops that are no threads are inside them, unrolled where they are copies of a thread's points; then the steps of a
+ * reduction; then threads, then blocks. */
+#include "schedulers/gpu/kernels.h"
+#include "schedulers/gpu/kernel_text.h"
+#include "schedulers/draft/nest_text.h"
+#include "schedulers/graph/constants.h"
+#include "schedulers/graph/def_facts.h"
+
+enum { MOST_AXES = 3 };
+
+/* The loops of one dimension; NULL: there is none. */
+typedef struct DimLoops {
+    const char *block, *thread, *copies;
+} DimLoops;
+
+typedef struct UnitText {
+    Text       *out;
+    const Func *func;
+    DimLoops    dims[KN_MAX_RANK];
+    const char *block;  /* the innermost loop over blocks */
+    const char *thread; /* the innermost loop over threads */
+} UnitText;
+
+typedef struct Printer {
+    Text        *out;
+    KernelDraft *k;
+    KernelSpace  space;
+    UnitText    *heads; /* by definition of the head that was printed last: [0] the pure one */
+} Printer;
+
+void kernel_print_name(Text *out, const Func *f, int update)
+{
+    text_add(out, f->name);
+    if (update >= 0)
+        text_printf(out, ".update(%d)", update);
+}
+
+void kernel_print_list(Text *out, const char *directive, const char *const *names, int count)
+{
+    if (!count)
+        return;
+    text_printf(out, ".%s(", directive);
+    for (int i = 0; i < count; i++)
+        text_printf(out, "%s%s", i ? ", " : "", names[i]);
+    text_add(out, ")");
+}
+
+/* Does a stage with memory of its own move with dimension d of the head? Then it must have pieces of constant size. */
+static bool is_stored_along(const KernelSpace *s, int d)
+{
+    for (int i = 0; i < s->among_count; i++) {
+        const int n = s->among[i];
+        for (int e = 0; e < s->g->nodes[n].rank && n != s->head && s->k->d.choices[n].where == WHERE_INSIDE; e++)
+            if (s->depends[n][e] >> d & 1)
+                return true;
+    }
+    return false;
+}
+
+/* Are there sums in the registers of its threads? These have constant indices in whole tiles alone. */
+static bool has_nested_sums(const KernelSpace *s)
+{
+    for (int i = 0; i < s->among_count; i++)
+        if (s->k->d.choices[s->among[i]].where == WHERE_INSIDE && s->k->nested[s->among[i]] == s->head + 1 &&
+            s->g->nodes[s->among[i]].def_count > 1)
+            return true;
+    return false;
+}
+
+/* The splits of a head's definition. */
+static UnitText split_head(const Printer *p, const KernelShape *shape, int update)
+{
+    const Func *f           = p->space.g->nodes[p->space.head].func;
+    UnitText    u           = { .out = p->out, .func = f };
+    LoopNames   names       = loop_names(p->out->arena, f, update);
+    const bool  whole_tiles = !f->update_count && has_nested_sums(&p->space);
+    for (int d = 0; d < f->rank; d++) {
+        const char   *v = f->args[d], *rest = v;
+        const int64_t tile = shape->tile[d], each = shape->each[d];
+        DimLoops     *l     = &u.dims[d];
+        const bool    whole = shape->inside >> d & 1 && !is_stored_along(&p->space, d);
+        if (!whole && tile == 1) {
+            l->block = v;
+            continue;
+        }
+        if (!whole) {
+            l->block = loop_name(&names, v, "o");
+            rest     = loop_name(&names, v, "i");
+            text_printf(p->out, ".split(%s, %s, %s, %lld%s)", v, l->block, rest, (long long)tile,
+                        whole_tiles ? ", tail: shift_inward" : "");
+        }
+        if (tile > each && each > 1) {
+            l->thread = loop_name(&names, v, "t");
+            l->copies = loop_name(&names, v, "e");
+            text_printf(p->out, ".split(%s, %s, %s, %lld)", rest, l->thread, l->copies, (long long)each);
+        } else if (tile > each) {
+            l->thread = rest;
+        } else {
+            l->copies = rest;
+        }
+    }
+    return u;
+}
+
+static int add_steps(const Func *f, int update, const char **names, int count)
+{
+    for (int i = update < 0 ? 0 : f->updates[update].rvar_count; i-- > 0;)
+        names[count++] = f->updates[update].rvars[i].name;
+    return count;
+}
+
+int kernel_fuse_blocks(Text *out, const char **blocks, int count)
+{
+    for (; count > MOST_AXES; count--) {
+        const char *both = arena_printf(out->arena, "%s_%s", blocks[count - 2], blocks[count - 1]);
+        text_printf(out, ".fuse(%s, %s, %s)", blocks[count - 2], blocks[count - 1], both);
+        blocks[count - 2] = both;
+    }
+    return count;
+}
+
+/* One definition of a head. */
+static UnitText print_head_def(const Printer *p, const KernelShape *shape, int update)
+{
+    UnitText    u = split_head(p, shape, update);
+    const char *order[MOST_LOOP_NAMES], *threads[KN_MAX_RANK], *blocks[KN_MAX_RANK];
+    int         count = 0, thread_count = 0, block_count = 0;
+    for (int d = 0; d < u.func->rank; d++) {
+        if (u.dims[d].copies)
+            order[count++] = u.dims[d].copies;
+        if (u.dims[d].thread)
+            threads[thread_count++] = u.dims[d].thread;
+        if (u.dims[d].block)
+            blocks[block_count++] = u.dims[d].block;
+    }
+    count       = add_steps(u.func, update, order, count);
+    block_count = kernel_fuse_blocks(p->out, blocks, block_count);
+    for (int i = 0; i < thread_count; i++)
+        order[count++] = threads[i];
+    for (int i = 0; i < block_count; i++)
+        order[count++] = blocks[i];
+    if (count > 1)
+        kernel_print_list(p->out, "reorder", order, count);
+    kernel_print_list(p->out, "gpu_blocks", blocks, block_count);
+    kernel_print_list(p->out, "gpu_threads", threads, thread_count);
+    for (int d = 0; d < u.func->rank; d++)
+        if (u.dims[d].copies && u.dims[d].copies == u.func->args[d])
+            text_printf(p->out, ".unroll(%s, %lld)", u.dims[d].copies, (long long)shape->each[d]);
+        else if (u.dims[d].copies)
+            text_printf(p->out, ".unroll(%s)", u.dims[d].copies);
+    const Kernel *kernel   = &p->k->kernels[p->k->d.choices[p->space.head].group];
+    const int     resident = kernel->staged ? STAGED_RESIDENT : kernel->cost.occupancy.blocks;
+    text_printf(p->out, ".launch_bounds(%d, %d)", kernel->cost.thread_count, resident > 0 ? resident : 1);
+    u.block  = block_count ? blocks[0] : NULL;
+    u.thread = thread_count ? threads[0] : NULL;
+    return u;
+}
+
+static void print_head(Printer *p, int s, const KernelShape *shape)
+{
+    const GraphNode *node = &p->space.g->nodes[s];
+    p->heads              = ARENA_ARRAY(p->out->arena, UnitText, (size_t)node->def_count);
+    for (int k = 0; k < node->def_count; k++) {
+        kernel_print_name(p->out, node->func, k - 1);
+        if (!k && !node->is_output)
+            text_add(p->out, ".compute_root()");
+        p->heads[k] = print_head_def(p, shape, k - 1);
+        text_add(p->out, "\n");
+    }
+}
+
+/* ---- Members ----------------------------------------------------------------------------- */
+
+/* In shared memory: its first dimensions are threads. */
+static void print_shared(const Printer *p, int s)
+{
+    const Func *f    = p->space.g->nodes[s].func;
+    const int   main = draft_main(&p->k->d, p->space.head);
+    for (int k = -1; k < f->update_count; k++) {
+        const char *order[MOST_LOOP_NAMES];
+        int         steps = add_steps(f, k, order, 0), count = steps;
+        for (int d = 0; d < f->rank; d++)
+            order[count++] = f->args[d];
+        kernel_print_name(p->out, f, k);
+        if (k < 0) {
+            text_add(p->out, ".compute_at(");
+            kernel_print_name(p->out, p->space.g->nodes[p->space.head].func, main);
+            text_printf(p->out, ", %s)", p->heads[main + 1].block);
+        } else if (count > 1) {
+            kernel_print_list(p->out, "reorder", order, count);
+        }
+        kernel_print_list(p->out, "gpu_threads", order + steps, f->rank < MOST_AXES ? f->rank : MOST_AXES);
+        text_add(p->out, "\n");
+    }
+}
+
+/* In registers, inside the threads of a unit: its loops are copies. */
+static void print_nested(const Printer *p, int s, int unit, const KernelShape *shape)
+{
+    const GraphNode *node = &p->space.g->nodes[s];
+    const GraphNode *of   = &p->space.g->nodes[unit];
+    const int        def  = kernel_reading_def(&p->space, s, unit);
+    const char      *loop = unit == p->space.head ? p->heads[def + 1].thread : of->func->args[0];
+    int64_t          ones[KN_MAX_RANK];
+    for (int d = 0; d < KN_MAX_RANK; d++)
+        ones[d] = 1;
+    KernelSpace *space = (KernelSpace *)(uintptr_t)&p->space;
+    kernel_find_threads(space, unit, unit == p->space.head ? shape->each : ones);
+    for (int k = -1; k < node->func->update_count; k++) {
+        const char *order[MOST_LOOP_NAMES];
+        int         count = 0;
+        for (int d = 0; d < node->rank; d++)
+            order[count++] = node->func->args[d];
+        count = add_steps(node->func, k, order, count);
+        kernel_print_name(p->out, node->func, k);
+        if (k < 0) {
+            text_add(p->out, ".compute_at(");
+            kernel_print_name(p->out, of->func, def);
+            text_printf(p->out, ", %s).store_in(register)", loop);
+        } else if (count > 1) {
+            kernel_print_list(p->out, "reorder", order, count);
+        }
+        for (int d = 0; d < node->rank; d++)
+            if (box_extent(&space->thread[s], d) > 1)
+                text_printf(p->out, ".unroll(%s, %lld)", node->func->args[d],
+                            (long long)box_extent(&space->thread[s], d));
+        text_add(p->out, "\n");
+    }
+}
+
+/* Loops of a staged sum over its points: copies and threads as the head has them. Gives their number, threads last. */
+static int split_points(const Printer *p, const Func *f, int update, const KernelShape *shape, const char **order,
+                        int *threads)
+{
+    LoopNames   names = loop_names(p->out->arena, f, update);
+    const char *thread[KN_MAX_RANK];
+    int         count = 0;
+    *threads          = 0;
+    for (int d = 0; d < f->rank; d++) {
+        if (shape->tile[d] <= shape->each[d])
+            continue;
+        thread[*threads] = loop_name(&names, f->args[d], "t");
+        order[count]     = loop_name(&names, f->args[d], "e");
+        text_printf(p->out, ".split(%s, %s, %s, %lld)", f->args[d], thread[*threads], order[count],
+                    (long long)shape->each[d]);
+        *threads += 1;
+        count++;
+    }
+    for (int i = 0; i < *threads; i++)
+        order[count++] = thread[i];
+    return count;
+}
+
+/* The loops of an operand: its dimensions along which a block needs several are threads, and inside the others. */
+static void print_operand(const Printer *p, const Func *f, const Func *of, const KernelShape *shape)
+{
+    const char *order[KN_MAX_RANK];
+    int         threads = 0, count;
+    uint32_t    moving = 1u << (KN_MAX_RANK + f->updates[0].rvar_count - 1), rest = 0;
+    for (int d = 0; d < f->rank; d++)
+        moving |= shape->tile[d] > shape->each[d] ? 1u << d : 0;
+    for (int d = 0; d < of->rank; d++)
+        if (def_movers(p->space.g->pipeline, f, 0, of, d) & moving && threads < MOST_AXES)
+            order[threads++] = of->args[d];
+        else
+            rest |= 1u << d;
+    count = threads;
+    for (int d = 0; d < of->rank; d++)
+        if (rest >> d & 1)
+            order[count++] = of->args[d];
+    if (count > 1)
+        kernel_print_list(p->out, "reorder", order, count);
+    kernel_print_list(p->out, "gpu_threads", order, threads);
+}
+
+/* A sum in registers whose operands are in shared memory, some steps at a time; those of the next are loaded meanwhile.
+ * The innermost reduction variable is split. */
+static void print_staged(const Printer *p, int s, const KernelShape *shape)
+{
+    const GraphNode *node  = &p->space.g->nodes[s];
+    const Func      *f     = node->func;
+    const Update    *u     = &f->updates[0];
+    const char      *k     = u->rvars[u->rvar_count - 1].name;
+    LoopNames        names = loop_names(p->out->arena, f, 0);
+    const char      *ko = loop_name(&names, k, "o"), *ki = loop_name(&names, k, "i");
+    for (int def = -1; def < 1; def++) {
+        const char *order[MOST_LOOP_NAMES], *all[MOST_LOOP_NAMES];
+        int         threads, count = 0;
+        kernel_print_name(p->out, f, def);
+        if (def < 0)
+            text_printf(p->out, ".compute_at(%s, %s).store_in(register)", p->space.g->nodes[p->space.head].func->name,
+                        p->heads[0].block);
+        else
+            text_printf(p->out, ".split(%s, %s, %s, %d)", k, ko, ki, STAGED_STEPS);
+        const int points = split_points(p, f, def, shape, order, &threads);
+        for (int i = 0; i < points - threads; i++)
+            all[count++] = order[i];
+        if (def >= 0)
+            all[count++] = ki;
+        for (int i = points - threads; i < points; i++)
+            all[count++] = order[i];
+        for (int d = 0; d < f->rank; d++)
+            if (shape->tile[d] <= shape->each[d])
+                all[count++] = f->args[d];
+        if (def >= 0)
+            all[count++] = ko;
+        for (int i = def < 0 ? 0 : u->rvar_count - 1; i-- > 0;)
+            all[count++] = u->rvars[i].name;
+        kernel_print_list(p->out, "reorder", all, count);
+        kernel_print_list(p->out, "gpu_threads", order + points - threads, threads);
+        for (int i = 0; i < points - threads; i++)
+            text_printf(p->out, ".unroll(%s)", order[i]);
+        for (int i = 0; i < node->in_count && def >= 0; i++)
+            if (node->in[i]->update >= 0)
+                text_printf(p->out, ".prefetch(%s, %s, 1)", p->space.g->nodes[node->in[i]->producer].func->name, ko);
+        text_add(p->out, "\n");
+    }
+    for (int i = 0; i < node->in_count; i++) {
+        const Func *of = p->space.g->nodes[node->in[i]->producer].func;
+        if (node->in[i]->update < 0)
+            continue;
+        text_printf(p->out, "%s.stage(%s.update(0)).compute_at(%s.update(0), %s)", of->name, f->name, f->name, ko);
+        print_operand(p, f, of, shape);
+        text_add(p->out, "\n");
+    }
+}
+
+/* ---- All --------------------------------------------------------------------------------- */
+
+static void print_title(const Printer *p, const Kernel *kernel)
+{
+    const KernelCost *c     = &kernel->cost;
+    bool              first = true;
+    text_printf(p->out, "// %s: %.0f blocks of %d", p->space.g->nodes[p->space.head].func->name, c->blocks,
+                c->thread_block[0]);
+    for (int i = 1; i < 3; i++)
+        if (c->thread_block[i] > 1)
+            text_printf(p->out, "x%d", c->thread_block[i]);
+    text_add(p->out, " threads");
+    for (int i = 0; i < p->space.among_count; i++) {
+        const int n = p->space.among[i];
+        if (n == p->space.head || p->k->d.choices[n].where != WHERE_INSIDE)
+            continue;
+        text_printf(p->out, "%s%s", first ? "; with " : ", ", p->space.g->nodes[n].func->name);
+        first = false;
+    }
+    text_add(p->out, "\n");
+}
+
+static void print_kernel(Printer *p, int group)
+{
+    const Kernel *kernel = &p->k->kernels[group];
+    kernel_space_begin(&p->space, p->k->d.groups[group].head);
+    kernel_find_blocks(&p->space, &kernel->shape);
+    print_title(p, kernel);
+    print_head(p, p->space.head, &kernel->shape);
+    for (int i = p->space.among_count; i-- > 0;) {
+        const int n = p->space.among[i];
+        if (n == p->space.head || p->k->d.choices[n].where != WHERE_INSIDE)
+            continue;
+        if (kernel->staged && n == kernel_staged_sum(&p->space))
+            print_staged(p, n, &kernel->shape);
+        else if (p->k->nested[n])
+            print_nested(p, n, p->k->nested[n] - 1, &kernel->shape);
+        else
+            print_shared(p, n);
+    }
+}
+
+void kernel_draft_print(Text *out, KernelDraft *k, Arena *arena)
+{
+    Printer p = { .out = out, .k = k, .space = kernel_space(k, false, arena) };
+    for (int i = 0; i < k->d.group_count; i++)
+        if (!k->left[k->d.groups[i].head])
+            print_kernel(&p, i);
+    for (int s = 0; s < k->d.graph->node_count && k->patterns; s++)
+        if (k->left[s])
+            kernel_pattern_print(out, &k->d, s);
+    for (int s = 0; s < k->d.graph->node_count; s++)
+        if (k->d.choices[s].where == WHERE_INLINE)
+            text_printf(out, "%s.inline()\n", k->d.graph->nodes[s].func->name);
+}

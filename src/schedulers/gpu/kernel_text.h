@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* Pieces of text that kernels of all kinds have. */
+#ifndef KILN_SCHEDULERS_KERNEL_TEXT_H
+#define KILN_SCHEDULERS_KERNEL_TEXT_H
+
+#include "schedulers/gpu/kernels.h"
+
+/* f, or f.update(0) */
+void kernel_print_name(Text *out, const Func *f, int update);
+/* ".reorder(x, y)"; nothing for no names. */
+void kernel_print_list(Text *out, const char *directive, const char *const *names, int count);
+/* Loops over blocks beyond the third become one with the third. Gives their number. */
+int kernel_fuse_blocks(Text *out, const char **blocks, int count);
+
+#endif
