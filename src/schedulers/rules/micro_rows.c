@@ -145,9 +145,10 @@ static int64_t sum_lanes(const Draft *d, int s)
     const GraphNode *node  = &d->graph->nodes[s];
     const int        main  = draft_main(d, s);
     const int        lanes = d->choices[s].lanes ? d->choices[s].lanes : draft_lanes(d, s);
-    return node->defs[main + 1].steps > ROWS_SHORT_WINDOW && node_extent(node, 0) >= 2 * VECTORS_OF_SUM * lanes &&
+    const int64_t    wide  = (node->defs[main + 1].gathers ? VECTORS_OF_SUM_BY_DATA : VECTORS_OF_SUM) * (int64_t)lanes;
+    return node->defs[main + 1].steps > ROWS_SHORT_WINDOW && node_extent(node, 0) >= 2 * wide &&
                    has_still_operand(d, s, main)
-               ? VECTORS_OF_SUM * lanes
+               ? wide
                : lanes;
 }
 

@@ -9,6 +9,7 @@
  *         that are read again. Full-width strips with bands of one row usually win.
  * Levels  All members alike at first. Then, consumers first, each at its cheapest level: inlined (Algorithm 3, inside
  *         the cost), a row at a time, sliding, or a tile at a time. */
+#include "schedulers/rules/rules.h"
 #include "schedulers/search/tile_internal.h"
 
 #include <math.h>
@@ -27,6 +28,7 @@ TileSpace tile_space(Draft *d, const Machine *m, const SchedulerOptions *options
         .member  = ARENA_ARRAY(arena, bool, n),
         .boxes   = ARENA_ARRAY(arena, Box, n),
         .kept    = ARENA_ARRAY(arena, Choice, n),
+        .plain   = ARENA_ARRAY(arena, Choice, n),
         .points  = ARENA_ARRAY(arena, double, n),
     };
 }
@@ -212,9 +214,36 @@ static void place_all(TileSpace *t, const TileShape *shape, const Places *at)
 
 /* ---- Costs ------------------------------------------------------------------------------- */
 
+static bool has_sums(const TileSpace *t)
+{
+    for (int i = 0; i + 1 < t->count; i++)
+        if (t->g->nodes[t->nodes[i]].kind == NODE_REDUCTION)
+            return draft_has_rule(t->d, RULE_SUMS_BY_VECTORS);
+    return false;
+}
+
+/* The cost with sums next to the vectors that read them, as the rule will have them: several vectors share the work of
+ * a step, which may be most of it. */
+static double cost_with_sums(const TileSpace *t, int group)
+{
+    const Rule  *rule  = &draft_rules[RULE_SUMS_BY_VECTORS];
+    const Group  loops = t->d->groups[group];
+    for (int i = 0; i < t->count; i++)
+        t->plain[i] = *choice_of(t, i);
+    for (int i = t->count - 2; i >= 0; i--)
+        if (rule->applies(t->d, t->m, t->nodes[i]))
+            rule->apply(t->d, t->m, t->nodes[i]);
+    const double ns = cost_group_quick(t->d, group, t->m);
+    for (int i = 0; i < t->count; i++)
+        *choice_of(t, i) = t->plain[i];
+    t->d->groups[group] = loops;
+    return ns;
+}
+
 static double cost_now(const TileSpace *t)
 {
-    return cost_group_quick(t->d, choice_of(t, t->count - 1)->group, t->m);
+    const int group = choice_of(t, t->count - 1)->group;
+    return has_sums(t) ? cost_with_sums(t, group) : cost_group_quick(t->d, group, t->m);
 }
 
 static void keep_choices(const TileSpace *t)
