@@ -128,28 +128,31 @@ int final_reader(const Draft *d, int s, bool *own)
     return last;
 }
 
-/* Does each step have x-invariant work: an operand that does not vary along x? */
-static bool has_still_operand(const Draft *d, int s, int update)
+/* Vectors that share the x-invariant work of a step: that of an operand that does not vary along x. Where data decide
+ * what a step reads there is more of it. A row of few vectors has no inner part where a boundary condition is known to
+ * hold. */
+static int vectors_of_sum(const Draft *d, int s, int update)
 {
     Operands reads;
+    bool     still = false, plain = true;
     operands_of(d, s, update, &reads);
-    for (int i = 0; i < reads.count; i++)
-        if (!operand_moves(&reads.at[i], d->graph->nodes[reads.at[i].node].rank, 0))
-            return true;
-    return false;
+    for (int i = 0; i < reads.count; i++) {
+        const bool moves = operand_moves(&reads.at[i], d->graph->nodes[reads.at[i].node].rank, 0);
+        still |= !moves;
+        plain &= !moves || reads.at[i].plain;
+    }
+    return !still ? 1 : d->graph->nodes[s].defs[update + 1].gathers && plain ? VECTORS_OF_SUM_BY_DATA : VECTORS_OF_SUM;
 }
 
-/* The lanes of a sum: several vectors at a time where its steps are many, not unrolled, and share work. */
-static int64_t sum_lanes(const Draft *d, int s)
+int64_t sum_lanes(const Draft *d, int s)
 {
     const GraphNode *node  = &d->graph->nodes[s];
     const int        main  = draft_main(d, s);
     const int        lanes = d->choices[s].lanes ? d->choices[s].lanes : draft_lanes(d, s);
-    const int64_t    wide  = (node->defs[main + 1].gathers ? VECTORS_OF_SUM_BY_DATA : VECTORS_OF_SUM) * (int64_t)lanes;
-    return node->defs[main + 1].steps > ROWS_SHORT_WINDOW && node_extent(node, 0) >= 2 * wide &&
-                   has_still_operand(d, s, main)
-               ? wide
-               : lanes;
+    if (node->defs[main + 1].steps <= ROWS_SHORT_WINDOW)
+        return lanes;
+    const int64_t wide = (int64_t)lanes * vectors_of_sum(d, s, main);
+    return node_extent(node, 0) >= 2 * wide ? wide : lanes;
 }
 
 /* Makes vectors and tiles of a head at least as wide as the vectors of a sum next to them. */

@@ -28,7 +28,6 @@ TileSpace tile_space(Draft *d, const Machine *m, const SchedulerOptions *options
         .member  = ARENA_ARRAY(arena, bool, n),
         .boxes   = ARENA_ARRAY(arena, Box, n),
         .kept    = ARENA_ARRAY(arena, Choice, n),
-        .plain   = ARENA_ARRAY(arena, Choice, n),
         .points  = ARENA_ARRAY(arena, double, n),
     };
 }
@@ -214,36 +213,32 @@ static void place_all(TileSpace *t, const TileShape *shape, const Places *at)
 
 /* ---- Costs ------------------------------------------------------------------------------- */
 
-static bool has_sums(const TileSpace *t)
+/* The member whose sums the rule will have next to the head's vectors, several vectors at a time; -1: there is none. */
+static int wide_sum(const TileSpace *t)
 {
-    for (int i = 0; i + 1 < t->count; i++)
-        if (t->g->nodes[t->nodes[i]].kind == NODE_REDUCTION)
-            return draft_has_rule(t->d, RULE_SUMS_BY_VECTORS);
-    return false;
+    const Rule *rule = &draft_rules[RULE_SUMS_BY_VECTORS];
+    for (int i = t->count - 2; i >= 0 && draft_has_rule(t->d, RULE_SUMS_BY_VECTORS); i--) {
+        const int s = t->nodes[i];
+        if (is_beside(t->d, s) && t->g->nodes[s].out[0]->consumer == t->head && rule->applies(t->d, t->m, s) &&
+            sum_lanes(t->d, s) > draft_lanes(t->d, s))
+            return s;
+    }
+    return -1;
 }
 
-/* The cost with sums next to the vectors that read them, as the rule will have them: several vectors share the work of
- * a step, which may be most of it. */
-static double cost_with_sums(const TileSpace *t, int group)
-{
-    const Rule  *rule  = &draft_rules[RULE_SUMS_BY_VECTORS];
-    const Group  loops = t->d->groups[group];
-    for (int i = 0; i < t->count; i++)
-        t->plain[i] = *choice_of(t, i);
-    for (int i = t->count - 2; i >= 0; i--)
-        if (rule->applies(t->d, t->m, t->nodes[i]))
-            rule->apply(t->d, t->m, t->nodes[i]);
-    const double ns = cost_group_quick(t->d, group, t->m);
-    for (int i = 0; i < t->count; i++)
-        *choice_of(t, i) = t->plain[i];
-    t->d->groups[group] = loops;
-    return ns;
-}
-
+/* The cost of the group as the rule for sums will have it: vectors share the work of a step, which may be most of it. */
 static double cost_now(const TileSpace *t)
 {
-    const int group = choice_of(t, t->count - 1)->group;
-    return has_sums(t) ? cost_with_sums(t, group) : cost_group_quick(t->d, group, t->m);
+    const int group = choice_of(t, t->count - 1)->group, s = wide_sum(t);
+    if (s < 0)
+        return cost_group_quick(t->d, group, t->m);
+    const Choice plain = t->d->choices[s];
+    const Group  loops = t->d->groups[group];
+    draft_rules[RULE_SUMS_BY_VECTORS].apply(t->d, t->m, s);
+    const double ns     = cost_group_quick(t->d, group, t->m);
+    t->d->choices[s]    = plain;
+    t->d->groups[group] = loops;
+    return ns;
 }
 
 static void keep_choices(const TileSpace *t)

@@ -25,7 +25,6 @@ typedef struct TileSpace {
     bool            *given, *member;     /* all false between calls */
     Box             *boxes;
     Choice          *kept;   /* by place in the group: the best choices so far */
-    Choice          *plain;  /* by place in the group: the choices before the rules for inner loops */
     double          *points; /* by place in the group */
 } TileSpace;
 
