@@ -129,19 +129,30 @@ int final_reader(const Draft *d, int s, bool *own)
 }
 
 /* Vectors that share the x-invariant work of a step: that of an operand that does not vary along x. Where data decide
- * what a step reads there is more of it. A row of few vectors has no inner part where a boundary condition is known to
- * hold. */
+ * what a step reads there is more of it. */
 static int vectors_of_sum(const Draft *d, int s, int update)
 {
     Operands reads;
-    bool     still = false, plain = true;
+    bool     still = false;
     operands_of(d, s, update, &reads);
-    for (int i = 0; i < reads.count; i++) {
-        const bool moves = operand_moves(&reads.at[i], d->graph->nodes[reads.at[i].node].rank, 0);
-        still |= !moves;
-        plain &= !moves || reads.at[i].plain;
-    }
-    return !still ? 1 : d->graph->nodes[s].defs[update + 1].gathers && plain ? VECTORS_OF_SUM_BY_DATA : VECTORS_OF_SUM;
+    for (int i = 0; i < reads.count; i++)
+        still |= !operand_moves(&reads.at[i], d->graph->nodes[reads.at[i].node].rank, 0);
+    return !still ? 1 : d->graph->nodes[s].defs[update + 1].gathers ? VECTORS_OF_SUM_BY_DATA : VECTORS_OF_SUM;
+}
+
+/* Points of a row of the head that a sum next to its vectors is computed for: of a tile, or all. */
+static int64_t row_beside(const Draft *d, int s)
+{
+    const Choice *c   = &d->choices[s];
+    int64_t       row = INT64_MAX;
+    if (c->where != WHERE_INSIDE || c->at)
+        return row;
+    const Group *gr     = &d->groups[c->group];
+    const bool   inside = c->compute >= 0 && c->compute < gr->loop_count && gr->loops[c->compute].vector;
+    for (int i = 0; inside && i < gr->loop_count; i++)
+        if (gr->loops[i].dim == 0 && !gr->loops[i].vector && gr->loops[i].step < row)
+            row = gr->loops[i].step;
+    return row;
 }
 
 int64_t sum_lanes(const Draft *d, int s)
@@ -151,7 +162,10 @@ int64_t sum_lanes(const Draft *d, int s)
     const int        lanes = d->choices[s].lanes ? d->choices[s].lanes : draft_lanes(d, s);
     if (node->defs[main + 1].steps <= ROWS_SHORT_WINDOW)
         return lanes;
-    const int64_t wide = (int64_t)lanes * vectors_of_sum(d, s, main);
+    int64_t       wide = (int64_t)lanes * vectors_of_sum(d, s, main);
+    const int64_t row  = row_beside(d, s);
+    while (wide > lanes && wide > row / 2) /* a loop over vectors is left, for the ends of rows to be split off */
+        wide /= 2;
     return node_extent(node, 0) >= 2 * wide ? wide : lanes;
 }
 
