@@ -36,7 +36,7 @@ typedef struct Scheduler {
 
 SchedulerRun scheduler_plain, scheduler_strips, scheduler_greedy, scheduler_dp, scheduler_reuse, scheduler_auto,
     scheduler_varied;
-KernelRun scheduler_gpu;
+KernelRun scheduler_gpu, scheduler_varied_kernels;
 /* The predicted ns. */
 double kernel_draft_cost(const KernelDraft *k);
 
