@@ -252,8 +252,9 @@ KN_API kn_status kn_rt_set_device(kn_rt *rt, kn_device *device);
 
 /* A pipeline built for `host-cuda` or `host-opencl` has code for a device and code for the host alone. A call runs on a
  * device if one of its buffers has a copy there; else where the instance was told, or the environment's KN_PLACE says,
- * host or device; else on a device if there is one, and on the host if not. An error of a device, as too little memory,
- * is an error of the call: it is not run again on the host. */
+ * host or device; else, if both halves have schedules of `auto`, where it is predicted to be faster, copies counted;
+ * else on a device. Where there is none, on the host. An error of a device, as too little memory, is an error of the
+ * call: it is not run again on the host. */
 typedef enum kn_place { KN_ANYWHERE, KN_ON_HOST, KN_ON_DEVICE } kn_place;
 KN_API kn_status kn_rt_set_place(kn_rt *rt, kn_place place);
 /* Where the last call of a pipeline in this thread ran; KN_ANYWHERE: there was none, or its buffers were refused. */

@@ -46,7 +46,7 @@ enum {
 /* Of the calls one by one, of one batch, and what both take at most where a call is long. */
 static const double sync_seconds = 0.1, batch_seconds = 0.06, most_seconds = 2;
 static const double brief_seconds = 0.02; /* of the calls one by one, and of one batch */
-static const size_t copy_bytes = (size_t)2 << 30;
+static const size_t copy_bytes    = (size_t)2 << 30;
 
 static struct {
     char        folder[4096];
@@ -531,7 +531,7 @@ int main(int argc, char **argv)
 {
     const double begin = seconds_now();
     int          k     = 1;
-    options.out = "device.jsonl";
+    options.out        = "device.jsonl";
     for (; k < argc && argv[k][0] == '-'; k++) {
         if (!strcmp(argv[k], "--quick"))
             options.quick = true;

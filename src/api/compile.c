@@ -9,6 +9,9 @@
 #include "api/backend.h"
 #include "api/cache.h"
 #include "api/schedule.h"
+#include "runtime/device.h"
+
+_Static_assert((int)DEVICE_PREFERS_HOST == (int)KN_RT_PREFERS_HOST, "the compiler and the runtime mean the same bit");
 
 /* ---- Targets ---- */
 
@@ -94,9 +97,14 @@ Plan *compile_schedule(kn_pipeline *p, const Schedule *schedule, const Targets *
 
 static void plan_by_scheduler(void *arg)
 {
-    MakePlan       *make     = arg;
+    MakePlan *make           = arg;
+    double    predicted      = 0;
+    make->request.predicted  = &predicted;
     const Schedule *schedule = schedule_made(make->p, &make->request, make->arena);
     make->plan               = schedule ? compile_schedule(make->p, schedule, make->targets, make->arena) : NULL;
+    make->request.predicted  = NULL;
+    if (make->plan)
+        make->plan->predicted_ns = predicted;
 }
 
 /* Schedulers are for CPUs: of two halves they are for the host's. */
@@ -153,8 +161,10 @@ Program *compile_program(Plan *plan, const kn_options *options, const Targets *t
                                     .vector_bits  = vector_bits(targets),
                                     .until        = until };
     Program           *program  = lower(plan, &lowering);
-    if (program)
-        program->title = plan->pipeline->name;
+    if (program) {
+        program->title        = plan->pipeline->name;
+        program->predicted_ns = plan->predicted_ns;
+    }
     return program;
 }
 
@@ -173,6 +183,9 @@ bool compile_host_half(kn_pipeline *p, const kn_options *options, const Targets 
     host->name    = arena_printf(arena, "%s.host", program->name);
     host->title   = program->title;
     program->host = host;
+    /* Where a schedule of either half is the user's, nothing is predicted of it. */
+    program->prefers_host =
+        host->predicted_ns > 0 && program->predicted_ns > 0 && host->predicted_ns < program->predicted_ns;
     return true;
 }
 

@@ -4,8 +4,8 @@
  * Takes   a number: a row of a table that says which parts of `gpu` are left out, and the threads of a block and the
  *         points of a thread.
  * Gives   the draft of `gpu` without these parts, with blocks of that shape wherever it is valid.
- * Why     Kendall's tau of predicted and measured times needs schedules of one program that differ (Sioutas et al. 2020,
- *         Figure 6, has three of them: without fusion, with overlapping tiles, with nested fusion). */
+ * Why     Kendall's tau of predicted and measured times needs schedules of one program that differ (Sioutas et al.
+ * 2020, Figure 6, has three of them: without fusion, with overlapping tiles, with nested fusion). */
 #include "schedulers/search/schedulers.h"
 
 typedef struct KernelVariant {
