@@ -9,6 +9,7 @@
 #include "api/backend.h"
 #include "api/cache.h"
 #include "api/schedule.h"
+#include "codegen/ptxas.h"
 #include "runtime/device.h"
 
 _Static_assert((int)DEVICE_PREFERS_HOST == (int)KN_RT_PREFERS_HOST, "the compiler and the runtime mean the same bit");
@@ -283,6 +284,46 @@ bool compile_emit(const Codegen *codegen, const Program *program, const kn_optio
     if (failed)
         backend_error(program->cx, failed, "the backend could not compile this", &error);
     return !failed;
+}
+
+/* ---- What the assembler says ---- */
+
+typedef struct Report {
+    kn_pipeline    *p;
+    const Schedule *schedule;
+    Arena          *arena;
+    HeldCode       *held;
+    const char     *text;
+} Report;
+
+static void make_report(void *arg)
+{
+    Report          *r       = arg;
+    const kn_options options = { .target = "cuda" };
+    const Backend   *backend = backend_emitting(EMIT_PTX);
+    Targets          targets;
+    if (!backend || !targets_parse(r->p->cx, options.target, options.target, &targets))
+        return;
+    Plan    *plan    = compile_schedule(r->p, r->schedule, &targets, r->arena);
+    Program *program = plan ? compile_program(plan, &options, &targets, NULL) : NULL;
+    if (!program || !program->kernels.count)
+        return;
+    r->held->codegen = backend_load(r->p->cx, backend);
+    if (r->held->codegen &&
+        compile_emit(r->held->codegen, program, &options, &targets, EMIT_PTX, false, &r->held->code))
+        r->text = ptxas_report(r->arena, arena_strndup(r->arena, r->held->code.bytes, r->held->code.size));
+}
+
+const char *compile_report(kn_pipeline *p, const Schedule *schedule, Arena *arena, HeldCode *held)
+{
+    Report r = { .p = p, .schedule = schedule, .arena = arena, .held = held };
+    return context_attempt(p->cx, make_report, &r) ? r.text : NULL;
+}
+
+void held_release(HeldCode *held)
+{
+    if (held->code.bytes)
+        held->codegen->release(&held->code);
 }
 
 /* ---- Modules ---- */

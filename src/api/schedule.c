@@ -401,10 +401,20 @@ static const char *kernels_text(kn_pipeline *p, const ScheduleRequest *r, const 
     text_init(&out, arena);
     print_made_for(&out, p, r, "gpu", a);
     text_printf(&out, "; %d multiprocessors; predicted %.4g ms.\n", k->device->sms, kernel_draft_cost(k) * 1e-6);
+    const char *title = arena_strdup(arena, text_string(&out));
+    text_add(&out, r->view == KN_SCHEDULE_TEXT || r->view == KN_SCHEDULE_HTML ? kernels : "");
     if (r->view == KN_SCHEDULE_TEXT)
-        text_add(&out, kernels);
-    else
-        explain_kernels(&out, k);
+        return text_string(&out);
+    const Schedule *schedule =
+        r->held && r->device == DEVICE_CUDA && *kernels ? lang_schedule(p, "gpu.sched", kernels) : NULL;
+    const char *report = schedule ? compile_report(p, schedule, arena, r->held) : NULL;
+    Text        why;
+    text_init(&why, arena);
+    if (r->view == KN_SCHEDULE_HTML) {
+        explain_kernels_html(&why, k, report, title + 3, text_string(&out));
+        return text_string(&why);
+    }
+    explain_kernels(&out, k, report);
     return text_string(&out);
 }
 
@@ -475,25 +485,18 @@ static const char *make_for_host(const Making *w, double *ns)
     return text_string(&why);
 }
 
-/* ---- A device or the host ---- */
-
 /* Takes the schedule that is predicted to be faster where inputs and outputs are in the host's memory, and says why. */
 static const char *choose_place(Making *w, double *ns)
 {
-    double             host_ns, kernel_ns;
-    const char        *host = make_for_host(w, &host_ns), *kernels = make_kernels(w, &kernel_ns);
-    const DeviceCopies copies    = device_copies(&w->graph, &w->m.device);
-    const double       device_ns = kernel_ns + copies.ns;
-    const bool         on_host   = host_ns < device_ns;
-    Text               out;
-    *ns = on_host ? host_ns : device_ns;
-    if (w->r->view == KN_SCHEDULE_HTML)
-        return on_host ? host : kernels;
+    Text         out;
+    PlaceTimes   t;
+    const char  *host = make_for_host(w, &t.host_ns), *kernels = make_kernels(w, &t.kernel_ns);
+    const double device_ns = t.kernel_ns + (t.copies = device_copies(&w->graph, &w->m.device)).ns;
+    const bool   on_host   = t.host_ns < device_ns;
+    *ns                    = on_host ? t.host_ns : device_ns;
     text_init(&out, w->arena);
-    text_printf(&out, "// On the %s: predicted %.4g ms, and %.4g ms on the %s.\n", on_host ? "CPU" : "GPU", *ns * 1e-6,
-                (on_host ? device_ns : host_ns) * 1e-6, on_host ? "GPU" : "CPU");
-    text_printf(&out, "// On the GPU kernels take %.4g ms, and copies of %d buffers %.4g ms: %.4g MB at %.4g GB/s.\n",
-                kernel_ns * 1e-6, copies.buffers, copies.ns * 1e-6, copies.bytes * 1e-6, w->m.device.host_rate);
+    if (w->r->view != KN_SCHEDULE_HTML)
+        explain_where(&out, &t, &w->m.device);
     text_add(&out, on_host ? host : kernels);
     return text_string(&out);
 }
@@ -548,6 +551,7 @@ typedef struct MakeCall {
     kn_pipeline      *p;
     ScheduleRequest   request;
     const kn_options *given;
+    HeldCode          held;
     const char       *text;
 } MakeCall;
 
@@ -589,6 +593,9 @@ const char *kn_schedule_show(kn_pipeline *p, kn_schedule_view view, const char *
                                    .machine   = machine,
                                    .args      = args,
                                    .count     = count } };
+    call.request.held = &call.held;
     context_begin(p->cx);
-    return context_call(p->cx, make, &call) && !p->cx->status ? call.text : NULL;
+    const bool done = context_call(p->cx, make, &call);
+    held_release(&call.held);
+    return done && !p->cx->status ? call.text : NULL;
 }
