@@ -230,6 +230,10 @@ typedef struct kn_device_info {
     int32_t        most_threads;         /* of a block */
     int32_t        most_blocks[3];       /* of a grid: x, y, z */
     uint64_t       memory, block_memory; /* bytes; those of shared memory that a block may have */
+    /* Of a multiprocessor: resident threads and blocks, registers, bytes of shared memory, and of these what the system
+     * takes for each block; bytes of the L2 cache. 0: the driver does not tell. */
+    int32_t  sm_threads, sm_blocks, sm_registers;
+    uint64_t sm_memory, reserved_memory, cache;
 } kn_device_info;
 
 /* How many devices of that kind there are; 0 also where there is no driver, and kn_rt_last_error() says why. OpenCL's

@@ -40,7 +40,8 @@ enum {
     BATCH_CALLS = 100,
     SYNC_LEAST  = 5,
     SYNC_MOST   = 1000,
-    PATIENCE    = 240
+    PATIENCE    = 240,
+    COMPILE_PARTS = 4 /* processes that compile the kernels of a case */
 };
 
 /* Of the calls one by one, of one batch, and what both take at most where a call is long. */
@@ -401,8 +402,8 @@ static void run_case(const Case *c)
 
 /* ---- Compiling beforehand ---- */
 
-/* Calls each of Kiln's entries once, on memory of any contents: the driver keeps what it compiles for that. */
-static void compile_case(const Case *c)
+/* Calls a part of Kiln's entries once, on memory of any contents: the driver keeps what it compiles for that. */
+static void compile_case(const Case *c, int part)
 {
     CudaDevice about;
     void      *context = cuda_open(&about);
@@ -412,7 +413,7 @@ static void compile_case(const Case *c)
         s.inputs[k] = array_make(&c->inputs[k], true);
         cuda_fill(s.inputs[k].device, 0, array_bytes(&s.inputs[k]));
     }
-    for (int k = 0; k < peer_count; k++) {
+    for (int k = part; k < peer_count; k += COMPILE_PARTS) {
         const DeviceEntry *entry = entry_named(peers[k], c->app, c->label);
         if (strncmp(peers[k]->name, "kiln", 4) || !strcmp(peers[k]->name, "kiln-host") || !entry ||
             !peers[k]->open(context))
@@ -433,7 +434,7 @@ static bool wanted(const Case *c)
     return options.app_count == 0;
 }
 
-/* As many cases at a time as there are processors. What fails here fails again, and is told, when it is measured. */
+/* As many parts at a time as there are processors. What fails here fails again, and is told, when it is measured. */
 static void compile_all(void)
 {
     static char folder[] = "/tmp/kiln-device-XXXXXX";
@@ -444,20 +445,21 @@ static void compile_all(void)
     setenv("CUDA_CACHE_PATH", folder, 1);
     setenv("CUDA_CACHE_MAXSIZE", "2147483648", 1);
     setenv("CUDA_CACHE_DISABLE", "0", 1);
-    for (const Case *c = cases; c->app; c++) {
-        if (c->golden || !wanted(c))
-            continue;
-        while (running >= most)
-            running -= wait(NULL) > 0;
-        fflush(NULL);
-        const pid_t child = fork();
-        if (child == 0) {
-            alarm(PATIENCE);
-            compile_case(c);
-            _exit(0);
+    for (int part = 0; part < COMPILE_PARTS; part++)
+        for (const Case *c = cases; c->app; c++) {
+            if (c->golden || !wanted(c))
+                continue;
+            while (running >= most)
+                running -= wait(NULL) > 0;
+            fflush(NULL);
+            const pid_t child = fork();
+            if (child == 0) {
+                alarm(PATIENCE);
+                compile_case(c, part);
+                _exit(0);
+            }
+            running += child > 0;
         }
-        running += child > 0;
-    }
     while (wait(NULL) > 0)
         continue;
 }
