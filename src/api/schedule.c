@@ -335,16 +335,14 @@ typedef struct Kernels {
 
 /* Kernels that are accepted. What the scheduler stores in them has a constant size by its own rules; where lowering
  * cannot prove that, there are no patterns; or nothing is stored but what a thread needs; and at last nothing at all.
- */
+ * Where all is left to the default, there is nothing to prove. */
 static void accept_kernels(Kernels *made, const Graph *g)
 {
     SchedulerOptions options = made->options;
     for (int less = 0; less < 4; less++) {
         made->k = made->asked->kernels(g, made->m, &options, made->arena);
-        Trial t = { .p     = made->p,
-                    .text  = print_kernels(made->directives, &made->k, made->arena),
-                    .arena = made->arena };
-        if (context_attempt(made->p->cx, try_kernels, &t) && t.fine) {
+        Trial t = { made->p, print_kernels(made->directives, &made->k, made->arena), made->arena, false };
+        if (!*t.text || (context_attempt(made->p->cx, try_kernels, &t) && t.fine)) {
             made->text = t.text;
             return;
         }
