@@ -32,15 +32,15 @@
 #include <unistd.h>
 
 enum {
-    PEERS       = 40,
-    WARM_UPS    = 3,
-    BATCHES     = 10,
-    FEW_BATCHES = 3,
-    BATCH_LEAST = 3,
-    BATCH_CALLS = 100,
-    SYNC_LEAST  = 5,
-    SYNC_MOST   = 1000,
-    PATIENCE    = 240,
+    PEERS         = 40,
+    WARM_UPS      = 3,
+    BATCHES       = 10,
+    FEW_BATCHES   = 3,
+    BATCH_LEAST   = 3,
+    BATCH_CALLS   = 100,
+    SYNC_LEAST    = 5,
+    SYNC_MOST     = 1000,
+    PATIENCE      = 240,
     COMPILE_PARTS = 4 /* processes that compile the kernels of a case */
 };
 

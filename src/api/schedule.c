@@ -584,13 +584,13 @@ const char *kn_schedule_show(kn_pipeline *p, kn_schedule_view view, const char *
 {
     if (!p)
         return NULL;
-    MakeCall call = { .p       = p,
-                      .given   = options,
-                      .request = { .view      = view,
-                                   .scheduler = scheduler ? scheduler : "auto",
-                                   .machine   = machine,
-                                   .args      = args,
-                                   .count     = count } };
+    MakeCall call     = { .p       = p,
+                          .given   = options,
+                          .request = { .view      = view,
+                                       .scheduler = scheduler ? scheduler : "auto",
+                                       .machine   = machine,
+                                       .args      = args,
+                                       .count     = count } };
     call.request.held = &call.held;
     context_begin(p->cx);
     const bool done = context_call(p->cx, make, &call);

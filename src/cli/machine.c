@@ -99,7 +99,7 @@ int command_calibrate(Cli *cli)
 {
     const char *given = option_value(cli, OPTION_CALIBRATE_OUTPUT, 0), *before = machine_calibrated(cli);
     const char *target = option_value(cli, OPTION_CALIBRATE_TARGET, 0);
-    char       *path = given ? cli_strndup(cli, given, strlen(given)) : machine_path(cli);
+    char       *path   = given ? cli_strndup(cli, given, strlen(given)) : machine_path(cli);
     if (cli->operand_count)
         return usage(cli, "`%s`: calibrate takes no program", cli->operands[0]);
     if (!path)

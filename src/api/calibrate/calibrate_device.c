@@ -99,8 +99,12 @@ static void size_of(const DeviceCalibration *c, ProbeId id, int32_t *size)
 static double work_of(ProbeId id, const int32_t *size)
 {
     const double points = (double)size[0] * size[1];
-    return id == FUSED ? points * STEPS : id == SHARED ? 4 * points * TAPS : id == ATOMIC ? points
-           : id == CHAIN ? LOADS : id == LAUNCH ? 1 : 8 * points;
+    return id == FUSED    ? points * STEPS
+           : id == SHARED ? 4 * points * TAPS
+           : id == ATOMIC ? points
+           : id == CHAIN  ? LOADS
+           : id == LAUNCH ? 1
+                          : 8 * points;
 }
 
 /* ---- Times --------------------------------------------------------------------------------------- */
@@ -126,9 +130,9 @@ static double best_time(const DeviceCalibration *c, kn_module *module, const kn_
 
 static kn_buffer port_of(kn_type type, const int32_t *size)
 {
-    return (kn_buffer){
-        .type = type, .rank = 2, .dim = { { .extent = size[0], .stride = 1 }, { .extent = size[1], .stride = size[0] } }
-    };
+    return (kn_buffer){ .type = type,
+                        .rank = 2,
+                        .dim  = { { .extent = size[0], .stride = 1 }, { .extent = size[1], .stride = size[0] } } };
 }
 
 static bool fill_input(const DeviceCalibration *c, const Probe *probe, kn_buffer *in)
@@ -147,8 +151,8 @@ static bool fill_input(const DeviceCalibration *c, const Probe *probe, kn_buffer
 /* Ports of one probe on the device, and its time; false after an error. */
 static bool measure_on(DeviceCalibration *c, ProbeId id, kn_module *module)
 {
-    const Probe  *probe   = &probes[id];
-    const int32_t few[2]  = { id == CHAIN ? 2 : 4096, 1 };
+    const Probe  *probe  = &probes[id];
+    const int32_t few[2] = { id == CHAIN ? 2 : 4096, 1 };
     int32_t       size[2];
     size_of(c, id, size);
     kn_buffer  in   = port_of(id == CHAIN ? KN_I32 : KN_F32, size);
@@ -156,8 +160,9 @@ static bool measure_on(DeviceCalibration *c, ProbeId id, kn_module *module)
     const bool fine = fill_input(c, probe, &in) && kn_copy_to_device(c->device, &in) == KN_OK &&
                       kn_buffer_alloc_device(&out, c->device) == KN_OK;
     if (fine) {
-        c->work[id] = work_of(id, size);
-        c->ns[id]   = best_time(c, module, (kn_arg[]){ { .name = "in", .buffer = &in }, { .name = "out", .buffer = &out } }, 2);
+        c->work[id]         = work_of(id, size);
+        const kn_arg args[] = { { .name = "in", .buffer = &in }, { .name = "out", .buffer = &out } };
+        c->ns[id]           = best_time(c, module, args, 2);
     }
     kn_buffer_free_device(&in);
     kn_buffer_free_device(&out);

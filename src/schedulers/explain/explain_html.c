@@ -112,10 +112,9 @@ void explain_page_end(Text *out, const char *schedule)
 void explain_html(Text *out, const Explained *x, const char *schedule)
 {
     explain_page_begin(out, x->d->graph->pipeline->name);
-    text_printf(out, "<p>By %s: %s predicted, %d group%s of %d functions, %d core%s. %s</p>\n",
-                x->scheduler->name, explain_time(out->arena, x->ns), x->d->group_count,
-                x->d->group_count == 1 ? "" : "s", x->functions, x->m->cores, x->m->cores == 1 ? "" : "s",
-                explain_machine(x, out->arena));
+    text_printf(out, "<p>By %s: %s predicted, %d group%s of %d functions, %d core%s. %s</p>\n", x->scheduler->name,
+                explain_time(out->arena, x->ns), x->d->group_count, x->d->group_count == 1 ? "" : "s", x->functions,
+                x->m->cores, x->m->cores == 1 ? "" : "s", explain_machine(x, out->arena));
     text_add(out, "<p>A box is a group with its loops, the darker the more of the time it takes; a line goes to each "
                   "that reads it.</p>\n");
     explain_draw(out, x);

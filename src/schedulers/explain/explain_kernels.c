@@ -143,8 +143,8 @@ static void list_members(Text *out, const KernelDraft *k, int group, bool nested
 /* ---- Rows -------------------------------------------------------------------------------------- */
 
 enum { COLUMNS = 12 };
-static const char *const titles[COLUMNS] = { "kernel",    "grid",      "block",    "each",      "shared", "real",
-                                             "registers", "real",      "occupancy", "real",     "predicted", "bound by" };
+static const char *const titles[COLUMNS] = { "kernel",    "grid", "block",     "each", "shared",    "real",
+                                             "registers", "real", "occupancy", "real", "predicted", "bound by" };
 static const int         widths[COLUMNS] = { -16, 9, 8, -10, 8, 8, 9, 5, 9, 5, 10, -1 };
 
 static const char *number_or_dash(Arena *arena, bool known, int64_t n)
@@ -170,9 +170,11 @@ static void kernel_row(const KernelDraft *k, int group, const char *report, Aren
     cells[8]               = arena_printf(arena, "%.0f%%", 100 * c->occupancy.fraction);
     cells[9]               = a.registers ? arena_printf(arena, "%.0f%%", 100 * real.fraction) : "-";
     cells[10]              = arena_printf(arena, "%.4g us", c->ns * 1e-3);
-    cells[11] = arena_printf(arena, "%s; %s limit%s the blocks%s%s%s", bound_of(c), occupancy_limit_names[c->occupancy.limit],
-                             c->occupancy.limit == LIMIT_SHARED ? "s" : "", c->fault ? "; " : "", faults[c->fault],
-                             a.spilled ? arena_printf(arena, "; spills %lld bytes", (long long)a.spilled) : "");
+    const char *limit      = occupancy_limit_names[c->occupancy.limit];
+    const char *spill      = a.spilled ? arena_printf(arena, "; spills %lld bytes", (long long)a.spilled) : "";
+    cells[11] =
+        arena_printf(arena, "%s; %s limit%s the blocks%s%s%s", bound_of(c), limit,
+                     c->occupancy.limit == LIMIT_SHARED ? "s" : "", c->fault ? "; " : "", faults[c->fault], spill);
 }
 
 static void add_text_row(Text *out, const char *const *cells)
@@ -229,7 +231,9 @@ static void add_page_members(Text *out, const KernelDraft *k, int group)
 /* The share of each kernel of the time, and the terms of it, as bars. */
 static void add_bars(Text *out, const KernelDraft *k)
 {
-    static const char *const colors[KERNEL_TERMS] = { "#4c78a8", "#72b7b2", "#e4572e", "#f2cf5b", "#b279a2", "#9d9d9d" };
+    static const char *const colors[KERNEL_TERMS] = {
+        "#4c78a8", "#72b7b2", "#e4572e", "#f2cf5b", "#b279a2", "#9d9d9d"
+    };
     enum { ROW = 22, LEFT = 180, WIDE = 700 };
     double most = 0;
     int    rows = 0;

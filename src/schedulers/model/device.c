@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Occupancy: how many blocks of a kernel a multiprocessor holds; and what the copies of a call take.
+/* Occupancy: how many blocks of a kernel a multiprocessor holds.
  *
  * From    NVIDIA's occupancy calculator, which Sioutas et al. 2020 (section 4.2, reference 15) use for
  *         estimate_occupancy (Listing 1, line 26). Registers are given to warps in units of 256, and a multiprocessor
@@ -70,19 +70,4 @@ Occupancy device_occupancy(const Device *d, int threads, int registers, int64_t 
     o.warps    = o.blocks * warps;
     o.fraction = (double)o.warps / most;
     return o;
-}
-
-/* A copy begins as late as a launch does. */
-DeviceCopies device_copies(const Graph *g, const Device *d)
-{
-    DeviceCopies c = { .buffers = 0 };
-    for (int s = 0; s < g->node_count; s++) {
-        const GraphNode *node = &g->nodes[s];
-        if (node->kind != NODE_INPUT && !node->is_output)
-            continue;
-        c.buffers++;
-        c.bytes += (double)box_points(&node->box, node->rank) * (double)node->bytes;
-    }
-    c.ns = c.bytes / d->host_rate + c.buffers * d->launch;
-    return c;
 }

@@ -7,7 +7,7 @@
 #ifndef KILN_SCHEDULERS_DEVICE_H
 #define KILN_SCHEDULERS_DEVICE_H
 
-#include "schedulers/graph/graph.h"
+#include <stdint.h>
 
 enum { WARP_SIZE = 32 };
 
@@ -44,12 +44,5 @@ typedef struct Occupancy {
 
 /* Of a kernel: threads of a block, registers of a thread, bytes of shared memory of a block. */
 Occupancy device_occupancy(const Device *d, int threads, int registers, int64_t shared);
-
-/* What a call with ports in the host's memory copies: inputs to the device and outputs back, each by itself. */
-typedef struct DeviceCopies {
-    int    buffers;
-    double bytes, ns;
-} DeviceCopies;
-DeviceCopies device_copies(const Graph *g, const Device *d);
 
 #endif

@@ -61,6 +61,13 @@ typedef struct Candidate {
 int scheduler_candidates(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena,
                          Candidate *out);
 
+/* auto.c: what a call with ports in the host's memory copies: inputs to the device and outputs back, each by itself. */
+typedef struct DeviceCopies {
+    int    buffers;
+    double bytes, ns;
+} DeviceCopies;
+DeviceCopies device_copies(const Graph *g, const Device *d);
+
 /* double.c: the directives that make windows by doubling, where that may pay. Gives the number of windows. */
 int doubling_print(Text *out, const Graph *g);
 
