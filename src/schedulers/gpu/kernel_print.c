@@ -53,9 +53,20 @@ void kernel_print_list(Text *out, const char *directive, const char *const *name
     text_add(out, ")");
 }
 
+/* The readers of a function, as `stage` names them. */
+void kernel_print_readers(Text *out, const Draft *d, int s)
+{
+    for (size_t k = 0; k < d->facts[s].readers.count; k++) {
+        text_add(out, k ? ", " : "");
+        kernel_print_name(out, d->facts[s].readers.at[k].func, d->facts[s].readers.at[k].update);
+    }
+}
+
 /* Does a stage with memory of its own move with dimension d of the head? Then it must have pieces of constant size. */
 static bool is_stored_along(const KernelSpace *s, int d)
 {
+    if (kernel_holds_sums(s->k, s->head))
+        return true;
     for (int i = 0; i < s->among_count; i++) {
         const int n = s->among[i];
         for (int e = 0; e < s->g->nodes[n].rank && n != s->head && s->k->d.choices[n].where == WHERE_INSIDE; e++)
@@ -81,7 +92,8 @@ static UnitText split_head(const Printer *p, const KernelShape *shape, int updat
     const Func *f           = p->space.g->nodes[p->space.head].func;
     UnitText    u           = { .out = p->out, .func = f };
     LoopNames   names       = loop_names(p->out->arena, f, update);
-    const bool  whole_tiles = !f->update_count && has_nested_sums(&p->space);
+    const bool  holds       = kernel_holds_sums(p->k, p->space.head);
+    const bool  whole_tiles = holds || (!f->update_count && has_nested_sums(&p->space));
     for (int d = 0; d < f->rank; d++) {
         const char   *v = f->args[d], *rest = v;
         const int64_t tile = shape->tile[d], each = shape->each[d];
@@ -164,10 +176,54 @@ static UnitText print_head_def(const Printer *p, const KernelShape *shape, int u
     return u;
 }
 
+/* A head whose sums are in registers: its threads are those of its copy, which is stored. The points of a thread are
+ * copies inside the steps, and so have constant places. */
+static void print_held_sums(const Printer *p, const Func *f, const KernelShape *shape)
+{
+    const UnitText *u = &p->heads[0];
+    for (int k = -1; k < f->update_count; k++) {
+        const char *order[MOST_LOOP_NAMES];
+        int         count = 0;
+        for (int d = 0; d < f->rank; d++)
+            order[count++] = f->args[d];
+        count = add_steps(f, k, order, count);
+        kernel_print_name(p->out, f, k);
+        if (k < 0)
+            text_printf(p->out, ".compute_at(%s.stage, %s).store_in(register)", f->name,
+                        u->thread ? u->thread : u->block);
+        else if (count > 1)
+            kernel_print_list(p->out, "reorder", order, count);
+        for (int d = 0; d < f->rank; d++)
+            if (shape->each[d] > 1)
+                text_printf(p->out, ".unroll(%s, %lld)", f->args[d], (long long)shape->each[d]);
+        text_add(p->out, "\n");
+    }
+}
+
+/* The name of the head's definition with threads. */
+static void print_head_name(const Printer *p, int def)
+{
+    const Func *f = p->space.g->nodes[p->space.head].func;
+    if (kernel_holds_sums(p->k, p->space.head))
+        text_printf(p->out, "%s.stage", f->name);
+    else
+        kernel_print_name(p->out, f, def);
+}
+
 static void print_head(Printer *p, int s, const KernelShape *shape)
 {
     const GraphNode *node = &p->space.g->nodes[s];
     p->heads              = ARENA_ARRAY(p->out->arena, UnitText, (size_t)node->def_count);
+    if (kernel_holds_sums(p->k, s)) {
+        text_printf(p->out, "%s.stage(", node->func->name);
+        kernel_print_readers(p->out, &p->k->d, s);
+        text_add(p->out, ").compute_root()");
+        for (int k = 0; k < node->def_count; k++)
+            p->heads[k] = k ? p->heads[0] : print_head_def(p, shape, -1);
+        text_add(p->out, "\n");
+        print_held_sums(p, node->func, shape);
+        return;
+    }
     for (int k = 0; k < node->def_count; k++) {
         kernel_print_name(p->out, node->func, k - 1);
         if (!k && !node->is_output)
@@ -192,7 +248,7 @@ static void print_shared(const Printer *p, int s)
         kernel_print_name(p->out, f, k);
         if (k < 0) {
             text_add(p->out, ".compute_at(");
-            kernel_print_name(p->out, p->space.g->nodes[p->space.head].func, main);
+            print_head_name(p, main);
             text_printf(p->out, ", %s)", p->heads[main + 1].block);
         } else if (count > 1) {
             kernel_print_list(p->out, "reorder", order, count);
@@ -223,7 +279,10 @@ static void print_nested(const Printer *p, int s, int unit, const KernelShape *s
         kernel_print_name(p->out, node->func, k);
         if (k < 0) {
             text_add(p->out, ".compute_at(");
-            kernel_print_name(p->out, of->func, def);
+            if (unit == p->space.head)
+                print_head_name(p, def);
+            else
+                kernel_print_name(p->out, of->func, def);
             text_printf(p->out, ", %s).store_in(register)", loop);
         } else if (count > 1) {
             kernel_print_list(p->out, "reorder", order, count);
@@ -362,6 +421,12 @@ static void print_kernel(Printer *p, int group)
     kernel_find_blocks(&p->space, &kernel->shape);
     print_title(p, kernel);
     print_head(p, p->space.head, &kernel->shape);
+    for (int i = 0; i < p->space.g->nodes[p->space.head].in_count; i++) {
+        const int from = p->space.g->nodes[p->space.head].in[i]->producer;
+        if (kernel_is_turned(p->k, from))
+            kernel_print_turned(p->out, p->space.g->nodes[from].func, p->space.g->nodes[p->space.head].func,
+                                p->heads[0].block);
+    }
     for (int i = p->space.among_count; i-- > 0;) {
         const int n = p->space.among[i];
         if (n == p->space.head || p->k->d.choices[n].where != WHERE_INSIDE)
@@ -383,7 +448,7 @@ void kernel_draft_print(Text *out, KernelDraft *k, Arena *arena)
             print_kernel(&p, i);
     for (int s = 0; s < k->d.graph->node_count && k->patterns; s++)
         if (k->left[s])
-            kernel_pattern_print(out, &k->d, s);
+            kernel_pattern_print(out, k, s);
     for (int s = 0; s < k->d.graph->node_count; s++)
         if (k->d.choices[s].where == WHERE_INLINE)
             text_printf(out, "%s.inline()\n", k->d.graph->nodes[s].func->name);

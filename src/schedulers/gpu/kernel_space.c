@@ -70,6 +70,7 @@ KernelSpace kernel_space(KernelDraft *k, bool paper, Arena *arena)
                           .scale     = arena_array(arena, n, sizeof(KernelScale[KN_MAX_RANK])),
                           .touched   = ARENA_ARRAY(arena, int, n),
                           .depends   = arena_array(arena, n, sizeof(uint32_t[KN_MAX_RANK])),
+                          .span      = arena_array(arena, n, sizeof(KernelSpan[KN_MAX_RANK])),
                           .constant  = find_constant_spans(k->d.graph, arena),
                           .unbounded = ARENA_ARRAY(arena, bool, n),
                           .last      = ARENA_ARRAY(arena, int, n) };
@@ -80,6 +81,12 @@ bool kernel_is_unit(const KernelSpace *s, int node)
     const Choice *c = &s->k->d.choices[node];
     return node == s->head ||
            (c->where == WHERE_INSIDE && c->group == s->k->d.choices[s->head].group && !s->k->nested[node]);
+}
+
+bool kernel_holds_sums(const KernelDraft *k, int node)
+{
+    const GraphNode *n = &k->d.graph->nodes[node];
+    return !k->memory && n->def_count > 1 && !n->is_output && k->d.choices[node].where == WHERE_ROOT;
 }
 
 bool kernel_in_threads(const KernelSpace *s, int node, int unit)

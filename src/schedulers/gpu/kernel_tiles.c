@@ -170,12 +170,29 @@ static bool choose_staged(Trial *t)
     return true;
 }
 
+/* The blocks of what reads a transposed scan: as many rows as columns, through shared memory. */
+static bool choose_turned(Trial *t)
+{
+    const GraphNode *head   = &t->s->g->nodes[t->s->head];
+    KernelShape      shape  = { .inside = 0 };
+    bool             turned = false;
+    for (int i = 0; i < head->in_count; i++)
+        turned |= kernel_is_turned(t->s->k, head->in[i]->producer);
+    for (int d = 0; d < head->rank; d++) {
+        shape.tile[d] = d < 2 ? TURNED_TILE : 1;
+        shape.each[d] = d == 1 ? TURNED_EACH : 1;
+    }
+    if (turned)
+        try_shape(t, &shape);
+    return turned;
+}
+
 void kernel_choose_shape(KernelSpace *s, KernelEffort effort, Kernel *out)
 {
     const GraphNode *head = &s->g->nodes[s->head];
     Trial            t    = { .s = s, .dims = thread_dims(head), .best = out };
     out->staged           = choose_staged(&t);
-    if (out->staged)
+    if (out->staged || choose_turned(&t))
         return;
     for (int inside = 0; inside < 2; inside++) {
         KernelShape shape = { .inside = 0 };

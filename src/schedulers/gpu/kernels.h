@@ -73,13 +73,17 @@ typedef struct KernelDraft {
     int          *nested;   /* by node, WHERE_INSIDE: 1 + the unit in whose threads it is computed; 0: shared memory */
     bool         *left;     /* by node: it has no tiles: a pattern, or the compiler's default kernels */
     bool          patterns; /* those that are left have the schedules of their patterns */
+    bool          memory;   /* sums of heads are accumulated in memory, step by step */
     Kernel       *kernels;  /* by group */
 } KernelDraft;
 
 /* What suits a node that is left (kernel_patterns.c). */
 typedef enum KernelPattern { KERNEL_PLAIN, KERNEL_HISTOGRAM, KERNEL_TABLE, KERNEL_SCAN } KernelPattern;
 KernelPattern kernel_pattern_of(const Draft *d, int s);
-void          kernel_pattern_print(Text *out, const Draft *d, int s);
+void          kernel_pattern_print(Text *out, const KernelDraft *k, int s);
+/* Is this scan stored transposed, so that its readers take it through shared memory? */
+bool kernel_is_turned(const KernelDraft *k, int s);
+void kernel_print_turned(Text *out, const Func *f, const Func *reader, const char *block);
 
 /* Can the loops of this node be scheduled here: has each of its definitions a point for each thread? */
 bool kernel_may_head(const Draft *d, int s);
@@ -91,6 +95,13 @@ typedef struct KernelScale {
     int64_t num, den;
     int     steps;
 } KernelScale;
+
+/* The points of a node along a dimension that a thread computes or reads: as many as the code tells apart. Where it
+ * begins at a multiple of `aligned`, quotients of neighbours are known to be the same. */
+typedef struct KernelSpan {
+    double  points;
+    int64_t aligned;
+} KernelSpan;
 
 /* Work space for the group in question. */
 typedef struct KernelSpace {
@@ -107,6 +118,7 @@ typedef struct KernelSpace {
     double      *asked, *held;         /* reads of a node; elements of it that are read at a time */
     int         *touched;              /* nodes that are read */
     uint32_t (*depends)[KN_MAX_RANK];  /* by node and dimension: the dimensions of the head that it moves with */
+    KernelSpan (*span)[KN_MAX_RANK];   /* by node and dimension: what a thread has of it */
     KernelScale (*scale)[KN_MAX_RANK]; /* likewise: by how much */
     const bool *constant;              /* by edge: its span follows from its reader's tile by constants alone */
     bool       *unbounded;             /* by node: no constant bounds what a tile needs of it */
@@ -117,6 +129,8 @@ KernelSpace kernel_space(KernelDraft *k, bool paper, Arena *arena);
 /* Takes the group of this head, whose choices are in the draft. */
 void kernel_space_begin(KernelSpace *s, int head);
 bool kernel_is_unit(const KernelSpace *s, int node);
+/* Is this node a head whose sums are in registers, and stored as a copy when they are whole? */
+bool kernel_holds_sums(const KernelDraft *k, int node);
 /* Is it computed in the threads of a unit: inlined, or nested in it? */
 bool kernel_in_threads(const KernelSpace *s, int node, int unit);
 

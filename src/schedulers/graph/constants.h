@@ -106,11 +106,15 @@ enum {
     KERNEL_FEW_PLANES          = 8,        /* planes        chosen    so many can be inside a thread */
     FEW_WAVES                  = 4,        /* waves         chosen    of blocks, of which the last is a whole one */
     BUSY_WARPS                 = 16,       /* warps         chosen    with which a multiprocessor is never idle */
+    MOST_ALIGNED               = 1 << 10,  /* points        limit     of which a coordinate is known to be a multiple */
     MOST_SCALINGS              = 1,        /* levels        limit     of pyramids between a head and a member: beyond,
                                                                       no bound of its size is found */
     PLACE_PASSES               = 2,        /* passes        limit     over all stages in their other places */
     KERNEL_MOST_TABLE          = 4096,     /* points        chosen    of a table in shared memory */
     SCAN_COPIES                = 32,       /* steps         chosen    of a scan that are unrolled: they read ahead */
+    TURNED_TILE                = 32,       /* points        chosen    of a tile of a transposed scan, along both sides */
+    TURNED_EACH                = 8,        /* points        chosen    of a thread that turns it back */
+    TURNED_THREADS             = 128,      /* threads       chosen    that load what a warp scans */
     STAGED_LEAST_STEPS         = 64,       /* steps         chosen    of a sum whose operands are in shared memory */
     STAGED_STEPS               = 16,       /* steps         chosen    of it at a time */
     STAGED_TILE                = 64,       /* points        chosen    of its blocks along both dimensions */

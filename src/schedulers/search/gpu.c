@@ -435,6 +435,7 @@ KernelDraft scheduler_gpu(const Graph *g, const Machine *m, const SchedulerOptio
                                          .nested   = ARENA_ARRAY(arena, int, n),
                                          .left     = ARENA_ARRAY(arena, bool, n),
                                          .patterns = !options->no_patterns,
+                                         .memory   = options->no_registers,
                                          .kernels  = ARENA_ARRAY(arena, Kernel, 2 * n) },
                             .node_of = ARENA_ARRAY(arena, int, n),
                             .unit_of = ARENA_ARRAY(arena, int, n),
