@@ -162,7 +162,7 @@ static void begin_spans(KernelSpace *s, int unit, const int64_t *each)
             memset(s->span[node->in[k]->producer], 0, sizeof s->span[0]);
     }
     for (int d = 0; d < s->g->nodes[unit].rank; d++)
-        s->span[unit][d] = (KernelSpan){ (double)box_extent(&s->thread[unit], d), unit == s->head ? each[d] : 1 };
+        s->span[unit][d] = (KernelSpan){ (double)box_extent(&s->thread[unit], d), unit == s->head ? kernel_alignment(s, d, each[d]) : 1 };
 }
 
 /* The points of each node of the group that are computed for these boxes, in s->points: those of its box, or of a

@@ -92,8 +92,13 @@ static UnitText split_head(const Printer *p, const KernelShape *shape, int updat
     const Func *f           = p->space.g->nodes[p->space.head].func;
     UnitText    u           = { .out = p->out, .func = f };
     LoopNames   names       = loop_names(p->out->arena, f, update);
-    const bool  holds       = kernel_holds_sums(p->k, p->space.head);
-    const bool  whole_tiles = holds || (!f->update_count && has_nested_sums(&p->space));
+    const bool  output      = p->space.g->nodes[p->space.head].is_output;
+    const bool  whole_tiles = output && !f->update_count && has_nested_sums(&p->space);
+    for (int d = 0; d < f->rank && !output && update < 0; d++) {
+        const int64_t to = kernel_alignment(&p->space, d, shape->each[d]);
+        if (to > 1)
+            text_printf(p->out, ".align_bounds(%s, %lld)", f->args[d], (long long)to);
+    }
     for (int d = 0; d < f->rank; d++) {
         const char   *v = f->args[d], *rest = v;
         const int64_t tile = shape->tile[d], each = shape->each[d];
@@ -107,7 +112,7 @@ static UnitText split_head(const Printer *p, const KernelShape *shape, int updat
             l->block = loop_name(&names, v, "o");
             rest     = loop_name(&names, v, "i");
             text_printf(p->out, ".split(%s, %s, %s, %lld%s)", v, l->block, rest, (long long)tile,
-                        whole_tiles ? ", tail: shift_inward" : "");
+                        whole_tiles ? ", tail: shift_inward" : kernel_holds_sums(p->k, p->space.head) ? ", tail: guard" : "");
         }
         if (tile > each && each > 1) {
             l->thread = loop_name(&names, v, "t");

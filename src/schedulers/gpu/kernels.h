@@ -120,6 +120,7 @@ typedef struct KernelSpace {
     uint32_t (*depends)[KN_MAX_RANK];  /* by node and dimension: the dimensions of the head that it moves with */
     KernelSpan (*span)[KN_MAX_RANK];   /* by node and dimension: what a thread has of it */
     KernelScale (*scale)[KN_MAX_RANK]; /* likewise: by how much */
+    bool        aligns;                /* what is computed may be widened: inputs are read within their bounds anyway */
     const bool *constant;              /* by edge: its span follows from its reader's tile by constants alone */
     bool       *unbounded;             /* by node: no constant bounds what a tile needs of it */
     int        *last;                  /* by node: the last node of the group that reads it, directly or inlined */
@@ -133,6 +134,10 @@ bool kernel_is_unit(const KernelSpace *s, int node);
 bool kernel_holds_sums(const KernelDraft *k, int node);
 /* Is it computed in the threads of a unit: inlined, or nested in it? */
 bool kernel_in_threads(const KernelSpace *s, int node, int unit);
+
+/* The number of which the coordinates of the head along a dimension are known to be multiples, where a thread has so
+ * many points of it: 1, or that which align_bounds asks for, or, of an output, the points themselves. */
+int64_t kernel_alignment(const KernelSpace *s, int d, int64_t each);
 
 /* The boxes that a block needs of the nodes of the group, and then those that one thread of a unit needs. */
 void kernel_find_blocks(KernelSpace *s, const KernelShape *shape);

@@ -107,6 +107,8 @@ enum {
     FEW_WAVES                  = 4,        /* waves         chosen    of blocks, of which the last is a whole one */
     BUSY_WARPS                 = 16,       /* warps         chosen    with which a multiprocessor is never idle */
     MOST_ALIGNED               = 1 << 10,  /* points        limit     of which a coordinate is known to be a multiple */
+    MOST_WIDENED               = 4,        /* points        chosen    to a multiple of which what a kernel computes is
+                                                                      widened, so that its threads divide evenly */
     MOST_SCALINGS              = 1,        /* levels        limit     of pyramids between a head and a member: beyond,
                                                                       no bound of its size is found */
     PLACE_PASSES               = 2,        /* passes        limit     over all stages in their other places */
