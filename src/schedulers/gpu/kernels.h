@@ -78,7 +78,7 @@ typedef struct KernelDraft {
 } KernelDraft;
 
 /* What suits a node that is left (kernel_patterns.c). */
-typedef enum KernelPattern { KERNEL_PLAIN, KERNEL_HISTOGRAM, KERNEL_TABLE, KERNEL_SCAN } KernelPattern;
+typedef enum KernelPattern { KERNEL_PLAIN, KERNEL_HISTOGRAM, KERNEL_TABLE, KERNEL_SCAN, KERNEL_GRID } KernelPattern;
 KernelPattern kernel_pattern_of(const Draft *d, int s);
 void          kernel_pattern_print(Text *out, const KernelDraft *k, int s);
 /* Is this scan stored transposed, so that its readers take it through shared memory? */
