@@ -174,7 +174,7 @@ static UnitText print_head_def(const Printer *p, const KernelShape *shape, int u
         else if (u.dims[d].copies)
             text_printf(p->out, ".unroll(%s)", u.dims[d].copies);
     const Kernel *kernel   = &p->k->kernels[p->k->d.choices[p->space.head].group];
-    const int     resident = kernel->staged ? STAGED_RESIDENT : kernel->cost.occupancy.blocks;
+    const int     resident = kernel->cost.occupancy.blocks;
     text_printf(p->out, ".launch_bounds(%d, %d)", kernel->cost.thread_count, resident > 0 ? resident : 1);
     u.block  = block_count ? blocks[0] : NULL;
     u.thread = thread_count ? threads[0] : NULL;
@@ -300,103 +300,6 @@ static void print_nested(const Printer *p, int s, int unit, const KernelShape *s
     }
 }
 
-/* Loops of a staged sum over its points: copies and threads as the head has them. Gives their number, threads last. */
-static int split_points(const Printer *p, const Func *f, int update, const KernelShape *shape, const char **order,
-                        int *threads)
-{
-    LoopNames   names = loop_names(p->out->arena, f, update);
-    const char *thread[KN_MAX_RANK];
-    int         count = 0;
-    *threads          = 0;
-    for (int d = 0; d < f->rank; d++) {
-        if (shape->tile[d] <= shape->each[d])
-            continue;
-        thread[*threads] = loop_name(&names, f->args[d], "t");
-        order[count]     = loop_name(&names, f->args[d], "e");
-        text_printf(p->out, ".split(%s, %s, %s, %lld)", f->args[d], thread[*threads], order[count],
-                    (long long)shape->each[d]);
-        *threads += 1;
-        count++;
-    }
-    for (int i = 0; i < *threads; i++)
-        order[count++] = thread[i];
-    return count;
-}
-
-/* The loops of an operand: its dimensions along which a block needs several are threads, and inside the others. */
-static void print_operand(const Printer *p, const Func *f, const Func *of, const KernelShape *shape)
-{
-    const char *order[KN_MAX_RANK];
-    int         threads = 0, count;
-    uint32_t    moving = 1u << (KN_MAX_RANK + f->updates[0].rvar_count - 1), rest = 0;
-    for (int d = 0; d < f->rank; d++)
-        moving |= shape->tile[d] > shape->each[d] ? 1u << d : 0;
-    for (int d = 0; d < of->rank; d++)
-        if (def_movers(p->space.g->pipeline, f, 0, of, d) & moving && threads < MOST_AXES)
-            order[threads++] = of->args[d];
-        else
-            rest |= 1u << d;
-    count = threads;
-    for (int d = 0; d < of->rank; d++)
-        if (rest >> d & 1)
-            order[count++] = of->args[d];
-    if (count > 1)
-        kernel_print_list(p->out, "reorder", order, count);
-    kernel_print_list(p->out, "gpu_threads", order, threads);
-}
-
-/* A sum in registers whose operands are in shared memory, some steps at a time; those of the next are loaded meanwhile.
- * The innermost reduction variable is split. */
-static void print_staged(const Printer *p, int s, const KernelShape *shape)
-{
-    const GraphNode *node  = &p->space.g->nodes[s];
-    const Func      *f     = node->func;
-    const Update    *u     = &f->updates[0];
-    const char      *k     = u->rvars[u->rvar_count - 1].name;
-    LoopNames        names = loop_names(p->out->arena, f, 0);
-    const char      *ko = loop_name(&names, k, "o"), *ki = loop_name(&names, k, "i");
-    for (int def = -1; def < 1; def++) {
-        const char *order[MOST_LOOP_NAMES], *all[MOST_LOOP_NAMES];
-        int         threads, count = 0;
-        kernel_print_name(p->out, f, def);
-        if (def < 0)
-            text_printf(p->out, ".compute_at(%s, %s).store_in(register)", p->space.g->nodes[p->space.head].func->name,
-                        p->heads[0].block);
-        else
-            text_printf(p->out, ".split(%s, %s, %s, %d)", k, ko, ki, STAGED_STEPS);
-        const int points = split_points(p, f, def, shape, order, &threads);
-        for (int i = 0; i < points - threads; i++)
-            all[count++] = order[i];
-        if (def >= 0)
-            all[count++] = ki;
-        for (int i = points - threads; i < points; i++)
-            all[count++] = order[i];
-        for (int d = 0; d < f->rank; d++)
-            if (shape->tile[d] <= shape->each[d])
-                all[count++] = f->args[d];
-        if (def >= 0)
-            all[count++] = ko;
-        for (int i = def < 0 ? 0 : u->rvar_count - 1; i-- > 0;)
-            all[count++] = u->rvars[i].name;
-        kernel_print_list(p->out, "reorder", all, count);
-        kernel_print_list(p->out, "gpu_threads", order + points - threads, threads);
-        for (int i = 0; i < points - threads; i++)
-            text_printf(p->out, ".unroll(%s)", order[i]);
-        for (int i = 0; i < node->in_count && def >= 0; i++)
-            if (node->in[i]->update >= 0)
-                text_printf(p->out, ".prefetch(%s, %s, 1)", p->space.g->nodes[node->in[i]->producer].func->name, ko);
-        text_add(p->out, "\n");
-    }
-    for (int i = 0; i < node->in_count; i++) {
-        const Func *of = p->space.g->nodes[node->in[i]->producer].func;
-        if (node->in[i]->update < 0)
-            continue;
-        text_printf(p->out, "%s.stage(%s.update(0)).compute_at(%s.update(0), %s)", of->name, f->name, f->name, ko);
-        print_operand(p, f, of, shape);
-        text_add(p->out, "\n");
-    }
-}
-
 /* ---- All --------------------------------------------------------------------------------- */
 
 static void print_title(const Printer *p, const Kernel *kernel)
@@ -425,6 +328,10 @@ static void print_kernel(Printer *p, int group)
     kernel_space_begin(&p->space, p->k->d.groups[group].head);
     kernel_find_blocks(&p->space, &kernel->shape);
     print_title(p, kernel);
+    if (kernel->staged) {
+        kernel_print_product(p->out, &p->space, kernel);
+        return;
+    }
     print_head(p, p->space.head, &kernel->shape);
     for (int i = 0; i < p->space.g->nodes[p->space.head].in_count; i++) {
         const int from = p->space.g->nodes[p->space.head].in[i]->producer;
@@ -436,9 +343,7 @@ static void print_kernel(Printer *p, int group)
         const int n = p->space.among[i];
         if (n == p->space.head || p->k->d.choices[n].where != WHERE_INSIDE)
             continue;
-        if (kernel->staged && n == kernel_staged_sum(&p->space))
-            print_staged(p, n, &kernel->shape);
-        else if (p->k->nested[n])
+        if (p->k->nested[n])
             print_nested(p, n, p->k->nested[n] - 1, &kernel->shape);
         else
             print_shared(p, n);

@@ -64,7 +64,7 @@ typedef struct KernelCost {
 typedef struct Kernel {
     KernelShape shape;
     KernelCost  cost;
-    bool        staged; /* its sum has its operands in shared memory (kernel_staged_sum) */
+    int         staged; /* 1 + X: its sum has its operands in shared memory (kernel_products.c); 0: it has not */
 } Kernel;
 
 typedef struct KernelDraft {
@@ -149,6 +149,10 @@ int kernel_reading_def(const KernelSpace *s, int node, int unit);
 /* The one long sum that a head reads at its own points, of products of inputs or stages of other kernels: a block takes
  * some of its steps at a time from shared memory. -1: there is none. */
 int kernel_staged_sum(const KernelSpace *s);
+
+/* The shape of its blocks, threads along x; false: its operands, or its sizes, do not suit. */
+bool kernel_product_shape(const KernelSpace *s, int x, KernelShape *shape);
+void kernel_print_product(Text *out, const KernelSpace *s, const Kernel *kernel);
 
 /* The cost of the group with that shape. */
 void kernel_evaluate(KernelSpace *s, const KernelShape *shape, KernelCost *out);

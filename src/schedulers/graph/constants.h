@@ -121,13 +121,15 @@ enum {
     TURNED_THREADS             = 128,      /* threads       chosen    that load what a warp scans */
     STAGED_LEAST_STEPS         = 64,       /* steps         chosen    of a sum whose operands are in shared memory */
     STAGED_STEPS               = 16,       /* steps         chosen    of it at a time */
-    STAGED_TILE                = 64,       /* points        chosen    of its blocks along both dimensions */
-    STAGED_LEAST_TILE          = 32,       /* points        chosen    the same at least, where fewer are wasted */
-    STAGED_RESIDENT            = 2,        /* blocks        chosen    that a multiprocessor holds of them */
-    STAGED_EACH                = 4,        /* points        chosen    of its threads, likewise */
+    PRODUCT_EACH               = 8,        /* points        measured  of its threads, along both dimensions: an H200,
+                                                                      mat_mul of 4096: 3.0 ms, with 4 of them 4.5 */
+    PRODUCT_COPIES             = 8,        /* steps         chosen    of it that are unrolled */
     KERNEL_STEPS               = 16,       /* steps         limit     of the final tiling pass */
 };
 
+static const double PRODUCT_MOST_WASTE         = 1.3;    /* points        chosen    for each that is needed, in tiles of
+                                                                                    a long sum of products */
+static const double PRODUCT_WASTE              = 0.05;   /* points        chosen    that another tile has to save */
 static const double OCCUPANCY_THRESHOLD        = 0.1;    /* of the warps  paper     Sioutas et al. 2020, section 4.2 */
 static const double GLOBAL_LOAD_COST           = 40;     /* operations    chosen    of a load, in the cost of Listing
                                                                                     1 (Halide's balance for GPUs) */
