@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <stdio.h>
-#include <stdlib.h>
 /* Making a schedule.
  *
  * Takes   a pipeline, the name of a scheduler, and what is known of sizes and parameters.
@@ -350,7 +348,6 @@ static void accept_kernels(Kernels *made, const Graph *g)
             made->text = t.text;
             return;
         }
-        if (getenv("KDBG")) fprintf(stderr, "FAILED:\n%s\n", t.text);
         options.no_patterns = less != 1;
         options.no_fusion   = less > 0;
         options.no_nesting  = less == 2;
