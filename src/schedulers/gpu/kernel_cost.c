@@ -293,6 +293,16 @@ static void count_loads(const KernelSpace *s, int unit, const int64_t *each, int
     }
 }
 
+/* Copies of a step that a definition has in the code. */
+static double copies_of_steps(const KernelSpace *s, int node, int def)
+{
+    const int64_t steps = kernel_steps_of_table(s->k, node);
+    return s->k->table[node] ? 0
+           : !def            ? 1
+           : s->k->d.choices[node].where == WHERE_INLINE || steps ? s->g->nodes[node].defs[def].steps
+                                                                  : 1;
+}
+
 /* Operations of the copies of a thread's points, each with all that is inlined into it. */
 static double code_of(KernelSpace *s, int unit, const int64_t *each)
 {
@@ -308,8 +318,7 @@ static double code_of(KernelSpace *s, int unit, const int64_t *each)
         const int        n    = s->among[i];
         const GraphNode *node = &s->g->nodes[n];
         for (int k = 0; k < node->def_count; k++)
-            operations += s->at_once[n] * (node->defs[k].ops + node->defs[k].loads) *
-                          (k && s->k->d.choices[n].where == WHERE_INLINE ? node->defs[k].steps : 1);
+            operations += s->at_once[n] * (node->defs[k].ops + node->defs[k].loads) * copies_of_steps(s, n, k);
     }
     return operations * copies;
 }
@@ -325,7 +334,7 @@ static UnitWork unit_work(KernelSpace *s, int unit, const int64_t *each)
         const int        n      = s->among[i];
         const GraphNode *node   = &s->g->nodes[n];
         const double     points = s->points[n];
-        if (points <= 0)
+        if (points <= 0 || s->k->table[n])
             continue;
         for (int k = 0; k < node->def_count; k++) {
             const double steps = k ? node->defs[k].steps : 1;
@@ -542,11 +551,14 @@ static void find_times(KernelSpace *s, const BlockWork *work, KernelCost *out)
     out->term[KERNEL_ACCESSES] = out->blocks * work->wavefronts / rate;
     out->term[KERNEL_LATENCY]  = fmax(waves < FEW_WAVES ? ceil(waves) : waves + 0.5, 1) * work->wait;
     out->term[KERNEL_LAUNCH]   = device->launch;
-    for (int i = 0; i < KERNEL_LAUNCH; i++) {
+    for (int i = 0; i < KERNEL_LATENCY; i++) {
         sum += out->term[i];
         most = fmax(most, out->term[i]);
     }
-    out->ns = most + KERNEL_OVERLAP * (sum - most) + device->launch;
+    /* A block waits while the others of its multiprocessor work, if there are any. */
+    const double busy = most + KERNEL_OVERLAP * (sum - most), wait = out->term[KERNEL_LATENCY];
+    const double part = fmax(KERNEL_OVERLAP, 1 / fmax(1, out->occupancy.blocks));
+    out->ns           = fmax(busy, wait) + part * least(busy, wait) + device->launch;
 }
 
 void kernel_evaluate(KernelSpace *s, const KernelShape *shape, KernelCost *out)

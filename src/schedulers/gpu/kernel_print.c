@@ -181,6 +181,15 @@ static UnitText print_head_def(const Printer *p, const KernelShape *shape, int u
     return u;
 }
 
+/* Steps that read tables are copies. */
+static void print_table_steps(const Printer *p, int s, int update)
+{
+    const Func *f = p->space.g->nodes[s].func;
+    if (update >= 0 && kernel_steps_of_table(p->k, s))
+        for (int i = 0; i < f->updates[update].rvar_count; i++)
+            text_printf(p->out, ".unroll(%s)", f->updates[update].rvars[i].name);
+}
+
 /* A head whose sums are in registers: its threads are those of its copy, which is stored. The points of a thread are
  * copies inside the steps, and so have constant places. */
 static void print_held_sums(const Printer *p, const Func *f, const KernelShape *shape)
@@ -201,6 +210,7 @@ static void print_held_sums(const Printer *p, const Func *f, const KernelShape *
         for (int d = 0; d < f->rank; d++)
             if (shape->each[d] > 1)
                 text_printf(p->out, ".unroll(%s, %lld)", f->args[d], (long long)shape->each[d]);
+        print_table_steps(p, p->space.head, k);
         text_add(p->out, "\n");
     }
 }
@@ -296,6 +306,7 @@ static void print_nested(const Printer *p, int s, int unit, const KernelShape *s
             if (box_extent(&space->thread[s], d) > 1)
                 text_printf(p->out, ".unroll(%s, %lld)", node->func->args[d],
                             (long long)box_extent(&space->thread[s], d));
+        print_table_steps(p, s, k);
         text_add(p->out, "\n");
     }
 }

@@ -117,6 +117,20 @@ bool kernel_is_unit(const KernelSpace *s, int node)
            (c->where == WHERE_INSIDE && c->group == s->k->d.choices[s->head].group && !s->k->nested[node]);
 }
 
+int64_t kernel_steps_of_table(const KernelDraft *k, int node)
+{
+    const GraphNode *n     = &k->d.graph->nodes[node];
+    int64_t          steps = 1;
+    bool             any   = false;
+    if (n->kind != NODE_REDUCTION || n->func->update_count != 1)
+        return 0;
+    for (int i = 0; i < n->in_count; i++)
+        any |= n->in[i]->update >= 0 && k->table[n->in[i]->producer];
+    for (int i = 0; any && i < n->func->updates[0].rvar_count && steps <= TABLE_MOST_STEPS; i++)
+        steps *= rvar_steps(&n->func->updates[0].rvars[i]);
+    return any && steps <= TABLE_MOST_STEPS ? steps : 0;
+}
+
 bool kernel_holds_sums(const KernelDraft *k, int node)
 {
     const GraphNode *n = &k->d.graph->nodes[node];

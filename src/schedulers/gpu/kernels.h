@@ -72,6 +72,7 @@ typedef struct KernelDraft {
     const Device *device;
     int          *nested;   /* by node, WHERE_INSIDE: 1 + the unit in whose threads it is computed; 0: shared memory */
     bool         *left;     /* by node: it has no tiles: a pattern, or the compiler's default kernels */
+    bool         *table;    /* by node: its elements are numbers in the steps that read it, which are copies */
     bool          patterns; /* those that are left have the schedules of their patterns */
     bool          memory;   /* sums of heads are accumulated in memory, step by step */
     Kernel       *kernels;  /* by group */
@@ -134,6 +135,8 @@ bool kernel_is_unit(const KernelSpace *s, int node);
 bool kernel_holds_sums(const KernelDraft *k, int node);
 /* Is it computed in the threads of a unit: inlined, or nested in it? */
 bool kernel_in_threads(const KernelSpace *s, int node, int unit);
+/* The steps of a sum that are copies, so that what it reads of tables are numbers; 0: it has none, or too many. */
+int64_t kernel_steps_of_table(const KernelDraft *k, int node);
 
 /* The number of which the coordinates of the head along a dimension are known to be multiples, where a thread has so
  * many points of it: 1, or that which align_bounds asks for, or, of an output, the points themselves. */

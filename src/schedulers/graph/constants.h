@@ -114,6 +114,8 @@ enum {
     PLACE_PASSES               = 2,        /* passes        limit     over all stages in their other places */
     KERNEL_MOST_TABLE          = 4096,     /* points        chosen    of a table in shared memory */
     SCAN_COPIES                = 32,       /* steps         chosen    of a scan that are unrolled: they read ahead */
+    TABLE_MOST_STEPS           = 64,       /* steps         limit     of a sum that are copies, so that elements of tables
+                                                                      are numbers */
     GRID_ROWS                  = 4,        /* cells         chosen    of a block of a grid, along its second dimension */
     GRID_MOST_ROW              = 16,       /* steps         chosen    of a cell that are read at once */
     TURNED_TILE                = 32,       /* points        chosen    of a tile of a transposed scan, along both sides */
