@@ -106,20 +106,32 @@ enum {
     KERNEL_FEW_PLANES          = 8,        /* planes        chosen    so many can be inside a thread */
     FEW_WAVES                  = 4,        /* waves         chosen    of blocks, of which the last is a whole one */
     BUSY_WARPS                 = 16,       /* warps         chosen    with which a multiprocessor is never idle */
+    MOST_ALIGNED               = 1 << 10,  /* points        limit     of which a coordinate is known to be a multiple */
+    MOST_WIDENED               = 4,        /* points        chosen    to a multiple of which what a kernel computes is
+                                                                      widened, so that its threads divide evenly */
     MOST_SCALINGS              = 1,        /* levels        limit     of pyramids between a head and a member: beyond,
                                                                       no bound of its size is found */
     PLACE_PASSES               = 2,        /* passes        limit     over all stages in their other places */
     KERNEL_MOST_TABLE          = 4096,     /* points        chosen    of a table in shared memory */
     SCAN_COPIES                = 32,       /* steps         chosen    of a scan that are unrolled: they read ahead */
+    TABLE_MOST_STEPS           = 64,       /* steps         limit     of a sum that are copies, so that elements of tables
+                                                                      are numbers */
+    GRID_ROWS                  = 4,        /* cells         chosen    of a block of a grid, along its second dimension */
+    GRID_MOST_ROW              = 16,       /* steps         chosen    of a cell that are read at once */
+    TURNED_TILE                = 32,       /* points        chosen    of a tile of a transposed scan, along both sides */
+    TURNED_EACH                = 8,        /* points        chosen    of a thread that turns it back */
+    TURNED_THREADS             = 128,      /* threads       chosen    that load what a warp scans */
     STAGED_LEAST_STEPS         = 64,       /* steps         chosen    of a sum whose operands are in shared memory */
     STAGED_STEPS               = 16,       /* steps         chosen    of it at a time */
-    STAGED_TILE                = 64,       /* points        chosen    of its blocks along both dimensions */
-    STAGED_LEAST_TILE          = 32,       /* points        chosen    the same at least, where fewer are wasted */
-    STAGED_RESIDENT            = 2,        /* blocks        chosen    that a multiprocessor holds of them */
-    STAGED_EACH                = 4,        /* points        chosen    of its threads, likewise */
+    PRODUCT_EACH               = 8,        /* points        measured  of its threads, along both dimensions: an H200,
+                                                                      mat_mul of 4096: 3.0 ms, with 4 of them 4.5 */
+    PRODUCT_COPIES             = 8,        /* steps         chosen    of it that are unrolled */
     KERNEL_STEPS               = 16,       /* steps         limit     of the final tiling pass */
 };
 
+static const double PRODUCT_MOST_WASTE         = 1.3;    /* points        chosen    for each that is needed, in tiles of
+                                                                                    a long sum of products */
+static const double PRODUCT_WASTE              = 0.05;   /* points        chosen    that another tile has to save */
 static const double OCCUPANCY_THRESHOLD        = 0.1;    /* of the warps  paper     Sioutas et al. 2020, section 4.2 */
 static const double GLOBAL_LOAD_COST           = 40;     /* operations    chosen    of a load, in the cost of Listing
                                                                                     1 (Halide's balance for GPUs) */
