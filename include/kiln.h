@@ -377,6 +377,7 @@ typedef struct kn_tuned {
     const char *schedule; /* the text, with comments that say how it was found; stays until the next call */
     double      speedup;  /* over `auto`, in turns that were made for this alone; 1: `auto` has not been beaten */
     double      wrong;    /* a bound on the chance that it is not faster than `auto`; 1 if it is that of `auto` */
+    double      checked; /* the time of the best of the search over that of `auto` in those turns */
     int         candidates, won, faults; /* tried; times that one was faster than the best; that showed a mistake */
     double      start_ms, best_ms;       /* the shortest run of `auto` and of the best */
     double      seconds;

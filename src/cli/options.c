@@ -42,7 +42,7 @@ const Option option_table[OPTION_COUNT] = {
                                "the time of the search: 90, 90s, 10m or 1h; 60 s if not given" },
     [OPTION_ALGORITHM]     = { "--algorithm", 0, "NAME", IN(TUNE),
                                "model (if not given): edits of the best schedules, in the order of predictions that "
-                               "are corrected by what is measured" },
+                               "are corrected by what is measured; genetic: the search of Ragan-Kelley et al. 2013" },
     [OPTION_CANDIDATES]    = { "--candidates", 0, "N", IN(TUNE),
                                "try at most so many; else as many as there is time for" },
     [OPTION_POPULATION]    = { "--population", 0, "N", IN(TUNE), "individuals of a generation, 128 if not given" },

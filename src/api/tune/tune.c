@@ -257,6 +257,7 @@ static void give_result(Tune *t, const Arguments *a, const char *algorithm, cons
     *t->out = (kn_tuned){ .schedule   = text_string(&out),
                           .speedup    = r->speedup,
                           .wrong      = r->wrong,
+                          .checked    = r->checked,
                           .candidates = r->candidates,
                           .won        = r->won,
                           .faults     = t->bugs,

@@ -224,7 +224,9 @@ static int write_schedule(Tune *t, const char *text)
 static void say_result(const Tune *t, const kn_tuned *r)
 {
     if (r->wrong >= 1)
-        say("%s: of %d candidates none is surely faster than auto, %.3f ms", t->program, r->candidates, r->start_ms);
+        say("%s: of %d candidates none is surely faster than auto, %.3f ms; the best took %.3f of its time in the last "
+            "check",
+            t->program, r->candidates, r->start_ms, r->checked);
     else
         say("%s: %.2f times as fast as auto, surely but for a chance of %.1g; %d candidates, %.0f s", t->program,
             r->speedup, r->wrong, r->candidates, r->seconds);

@@ -298,7 +298,8 @@ enum {
     TUNE_BEAM                  = 4,        /* schedules     chosen    whose edits are candidates: the best, and others
                                                                       nearly as fast */
     TUNE_PROPOSALS             = 256,      /* edits         limit     that are predicted before a candidate is chosen */
-    TUNE_CHECK_PAIRS           = 31,       /* pairs         chosen    of turns in the last check */
+    TUNE_CHECK_ROUNDS          = 3,        /* rounds        chosen    of the last check, each in fresh processes */
+    TUNE_CHECK_PAIRS           = 11,       /* pairs         chosen    of turns in each of them */
     TUNE_MOST_EDITS            = 3,        /* edits         chosen    of a candidate, where single ones are used up */
     TUNE_SPREAD_TURNS          = 32,       /* turns         chosen    of the incumbent, over which its spread is taken */
     GENETIC_POPULATION         = 128,      /* individuals   paper     Ragan-Kelley et al. 2013, section 5 */
@@ -306,7 +307,7 @@ enum {
     GENETIC_CROSSED_PERCENT    = 40,       /* per cent      chosen    of it, by crossover */
     GENETIC_MUTATED_PERCENT    = 40,       /* per cent      chosen    of it, by mutation; the rest are random ones */
     GENETIC_TOURNAMENT         = 3,        /* individuals   chosen    of which the fastest is a parent */
-    GENETIC_TRANSFORMS         = 5,        /* steps         chosen    of a function's domain; the paper limits them, too */
+    GENETIC_TRANSFORMS         = 6,        /* steps         chosen    of a function's domain; the paper limits them, too */
     GENETIC_RESAMPLES          = 64,       /* draws         limit     until a valid individual */
     GENETIC_SMALL_BOUND        = 16,       /* points        chosen    of a dimension, up to which it is not tiled */
 };

@@ -81,20 +81,14 @@ void race_run(const TuneHost *host, TuneTrial *candidate, TuneTrial *incumbent, 
     out->fault   = candidate->fault;
 }
 
-double race_check(const TuneHost *host, TuneTrial *candidate, TuneTrial *start, int pairs, TuneOutcome *out)
+bool race_pairs(const TuneHost *host, TuneTrial *candidate, TuneTrial *start, int pairs, Race *r)
 {
-    Race   r = { 0 };
     double ns[2];
-    *out = (TuneOutcome){ .verdict = TUNE_LOST, .ratio = 1 };
-    while (r.pairs < pairs && r.pairs < RACE_MOST_PAIRS && take_pair(host, candidate, start, r.pairs, ns)) {
-        r.wins += ns[0] < ns[1];
-        r.ratio[r.pairs++] = ns[0] / ns[1];
+    for (int i = 0; i < pairs && r->pairs < RACE_MOST_PAIRS; i++) {
+        if (!take_pair(host, candidate, start, r->pairs, ns))
+            return false;
+        r->wins += ns[0] < ns[1];
+        r->ratio[r->pairs++] = ns[0] / ns[1];
     }
-    out->pairs = r.pairs;
-    out->fault = candidate->fault;
-    if (!r.pairs)
-        return 1;
-    out->ratio   = race_median(&r);
-    out->verdict = out->ratio < 1 ? TUNE_WON : TUNE_LOST;
-    return race_chance(r.pairs, r.wins);
+    return true;
 }

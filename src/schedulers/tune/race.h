@@ -3,7 +3,7 @@
  *
  * Only which of a pair of turns is shorter counts: the sign test needs no assumption on the noise but that a candidate
  * which is not faster wins a pair with chance 1/2 at most. The test is sequential (Wald 1945) between that and a chance
- * of RACE_CHANCE: a candidate that is not faster wins a race with chance RACE_WRONG at most, whatever the number of
+ * of TUNE_CHANCE: a candidate that is not faster wins a race with chance TUNE_WRONG_WINNER at most, whatever the number of
  * pairs. It is stopped as soon as it is hopeless. */
 #ifndef KILN_SCHEDULERS_TUNE_RACE_H
 #define KILN_SCHEDULERS_TUNE_RACE_H
@@ -30,8 +30,8 @@ double race_chance(int pairs, int wins);
 /* Runs a race of two open trials. `noted`, if not NULL, is called with each turn of the incumbent. */
 void race_run(const TuneHost *host, TuneTrial *candidate, TuneTrial *incumbent, TuneOutcome *out,
               void (*noted)(void *user, double ns), void *user);
-/* A fixed number of pairs with a stated chance of error, for the last check. */
-double race_check(const TuneHost *host, TuneTrial *candidate, TuneTrial *start, int pairs, TuneOutcome *out);
+/* Adds a fixed number of pairs, for a check whose chance of error is race_chance; false if a turn failed. */
+bool race_pairs(const TuneHost *host, TuneTrial *candidate, TuneTrial *start, int pairs, Race *r);
 
 /* The median of some values, which are sorted. */
 double median_of(double *values, int count);
