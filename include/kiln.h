@@ -385,6 +385,9 @@ typedef struct kn_tuned {
     bool        is_busy;
 } kn_tuned;
 
+/* The name of this machine's processor, as the system tells it; "" if it does not. */
+KN_API const char *kn_processor_name(kn_context *cx);
+
 /* The algorithms of kn_tune: the name and what it does. */
 KN_API kn_pass kn_tune_algorithm_get(int index);
 

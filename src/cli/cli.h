@@ -50,6 +50,9 @@ typedef enum OptionId {
     OPTION_SIMULATE,
     OPTION_SEED,
     OPTION_RESUME,
+    OPTION_TUNE_HTML,
+    OPTION_TUNE_LIST,
+    OPTION_TUNED,
     OPTION_MEASURE,
     OPTION_EXPLAIN,
     OPTION_HTML,
@@ -384,6 +387,15 @@ typedef struct Protocol {
 void bench_table(Cli *cli, const Bindings *b, const Contender *c, int count, const Protocol *how);
 /* One line of JSON for each. */
 void bench_json(Cli *cli, const Bindings *b, const Contender *c, int count);
+
+/* ---- tune/store.c ---- */
+
+/* Keeps a schedule that kiln tune has found for these sizes; a message if it cannot be kept. */
+void tuned_keep(Cli *cli, const Bindings *b, int threads, const char *schedule);
+/* Prints what is kept. */
+int tuned_list(Cli *cli);
+/* Adds what is kept for these sizes, or for others, to the program as the schedule to use. */
+int tuned_use(Cli *cli, const Bindings *b, int threads, bool *used);
 
 /* ---- machine.c ---- */
 

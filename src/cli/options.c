@@ -55,6 +55,14 @@ const Option option_table[OPTION_COUNT] = {
     [OPTION_RESUME]        = { "--resume", 0, NULL, IN(TUNE),
                                "continue the search whose journal, FILE.sched.journal, is there: what it has measured "
                                "is not measured again" },
+    [OPTION_TUNE_HTML]     = { "--html", 0, "FILE.html", IN(TUNE),
+                               "a page with the curve of the best over time and what changed at each step; it is "
+                               "written while the search runs" },
+    [OPTION_TUNE_LIST]     = { "--list", 0, NULL, IN(TUNE),
+                               "the schedules that were found on this machine before; needs no program" },
+    [OPTION_TUNED]         = { "--tuned", 0, NULL, IN(RUN),
+                               "obey the schedule that kiln tune has found for this program on this machine, if there "
+                               "is one" },
     [OPTION_MEASURE]       = { "--measure", 0, NULL, IN(RUN) | IN(SCHEDULE),
                                "run what each scheduler makes, and take the fastest; kiln schedule makes inputs up "
                                "that are not given" },

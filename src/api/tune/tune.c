@@ -185,20 +185,6 @@ static int make_spaces(Tune *t, const Arguments *a)
 
 /* ---- The text ---------------------------------------------------------------------------- */
 
-/* The name of the processor; "" if the system does not tell. */
-static const char *processor(Arena *arena)
-{
-    char  line[256];
-    FILE *file = fopen("/proc/cpuinfo", "r"); /* nothing is allocated while it is open */
-    bool  found = false;
-    while (file && !found && fgets(line, sizeof line, file))
-        found = !strncmp(line, "model name", strlen("model name"));
-    if (file)
-        fclose(file);
-    const char *name = found ? strchr(line, ':') : NULL;
-    return name ? arena_strndup(arena, name + 2, strcspn(name + 2, "\n")) : "";
-}
-
 static void print_sizes(Text *out, const kn_pipeline *p, const Arguments *a)
 {
     for (size_t o = 0; o < p->outputs.count; o++) {
@@ -215,13 +201,14 @@ static void print_title(const Tune *t, Text *out, const Arguments *a, const char
     const time_t    now     = time(NULL);
     struct tm       date;
     const Machine  *m       = &t->machine;
+    const char     *name    = kn_processor_name(t->p->cx);
     text_printf(out, "// Tuned by kiln tune (%s), for", algorithm);
     print_sizes(out, t->p, a);
     text_printf(out, "; %d thread%s, vectors of %d bits", m->cores, m->cores == 1 ? "" : "s", m->vector_bits);
     if (t->how->simulate)
         text_printf(out, ", simulated with seed %llu.\n", (unsigned long long)t->how->seed);
     else if (localtime_r(&now, &date) && strftime(day, sizeof day, "%Y-%m-%d", &date))
-        text_printf(out, ", on %s, %s.\n", *processor(out->arena) ? processor(out->arena) : "this machine", day);
+        text_printf(out, ", on %s, %s.\n", *name ? name : "this machine", day);
     if (r->wrong >= 1)
         text_printf(out, "// It is the schedule of auto: none of %d candidates was found to be faster in %.0f s.\n",
                     r->candidates, seconds((void *)(uintptr_t)t));
@@ -333,6 +320,37 @@ static void work(void *arg)
     t->tuner = tune_begin(&job, &t->arena);
     tune_run(t->tuner, algorithm, &t->arena, &result);
     give_result(t, &a, algorithm->name, &result);
+}
+
+typedef struct NameCall {
+    kn_context *cx;
+    const char *found, *name;
+} NameCall;
+
+static void keep_name(void *arg)
+{
+    NameCall *call = arg;
+    call->name     = intern(call->cx, call->found);
+}
+
+const char *kn_processor_name(kn_context *cx)
+{
+    static const char field[] = "model name";
+    char              line[256];
+    if (!cx)
+        return "";
+    FILE *file  = fopen("/proc/cpuinfo", "r"); /* nothing is allocated while it is open */
+    bool  found = false;
+    while (file && !found && fgets(line, sizeof line, file))
+        found = !strncmp(line, field, strlen(field));
+    if (file)
+        fclose(file);
+    const char *colon = found ? strchr(line, ':') : NULL;
+    if (!colon)
+        return "";
+    line[strcspn(line, "\n")] = 0;
+    NameCall call            = { .cx = cx, .found = colon + 1 + strspn(colon + 1, " ") };
+    return context_try(cx, keep_name, &call) ? call.name : "";
 }
 
 kn_pass kn_tune_algorithm_get(int index)

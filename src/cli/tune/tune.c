@@ -4,7 +4,7 @@
  * Tells   on a terminal, in its last line, the speed-up so far and the time left; elsewhere, and before that line, each
  *         step forward. What shows a mistake of Kiln is written to a file that repeats it.
  * Ctrl-C  ends the search; the best so far is kept. A second one ends the command at once. */
-#include "cli/cli.h"
+#include "cli/tune/tune.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -26,6 +26,7 @@ typedef struct Tune {
     bool            terminal, shown, said_busy;
     int             faults;
     double          last_shown;
+    Page            page;
 } Tune;
 
 static volatile sig_atomic_t interrupted;
@@ -186,6 +187,7 @@ static void write_fault(Tune *t, const kn_tune_step *s)
 static int told(void *user, const kn_tune_step *s)
 {
     Tune *t = user;
+    page_add(&t->page, s);
     if (s->is_fault)
         write_fault(t, s);
     if (s->is_busy && !t->said_busy) {
@@ -265,6 +267,8 @@ int command_tune(Cli *cli)
     Tune     t = { .cli = cli, .terminal = isatty(STDERR_FILENO) };
     Bindings b = { 0 };
     kn_tuned result;
+    if (option_given(cli, OPTION_TUNE_LIST))
+        return tuned_list(cli);
     if (cli->operand_count == 0)
         return usage(cli, "which program? kiln tune FILE …");
     int status = read_settings(&t);
@@ -272,6 +276,7 @@ int command_tune(Cli *cli)
         return status;
     cli->operands[0] = t.program = program_path(cli, cli->operands[0]);
     t.base        = without(cli, t.output ? t.output : t.program, t.output ? ".sched" : ".kiln");
+    t.page        = (Page){ .path = option_value(cli, OPTION_TUNE_HTML, 0), .program = t.program };
     t.how.step    = told;
     t.how.user    = &t;
     t.how.journal = t.output && !t.how.simulate ? joined(cli, t.output, ".journal") : NULL;
@@ -285,7 +290,12 @@ int command_tune(Cli *cli)
     if (status == DONE) {
         say_result(&t, &result);
         status = write_schedule(&t, result.schedule);
+        if (!t.how.simulate)
+            tuned_keep(cli, &b, t.options.threads, result.schedule);
+        if (status == DONE)
+            status = page_write(&t.page, result.schedule);
     }
+    page_free(&t.page);
     bindings_free(&b);
     return status;
 }
