@@ -52,8 +52,9 @@ typedef struct PlanTimeTile {
     int64_t       size; /* of a diamond, in coordinates; 0: there are none */
     int           loop; /* over the steps; the next one is over the argument */
     TimeDistances distances;
-    int64_t       piece;  /* coordinates of the loop inside these two that a diamond computes at a time; 0: all */
+    int64_t       piece;  /* coordinates of the argument inside these two that a diamond computes at a time; 0: all */
     TimeDistances across; /* along that one */
+    int64_t       factor; /* its loop is the outer one of a split by this factor; 1: it is not split */
 } PlanTimeTile;
 
 typedef struct PlanDef PlanDef;

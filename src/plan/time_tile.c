@@ -61,6 +61,20 @@ static bool check_distances(Planner *pl, const DefDraft *d, const char *along, i
                   def_text(pl, d), along, MOST_REACH);
 }
 
+/* The argument whose loop it is, or whose split it is the outer loop of; *factor: that of the split, or 1. */
+static int piece_argument(const PlanDef *p, const Update *u, const PlanLoop *loop, int64_t *factor)
+{
+    *factor = 1;
+    for (int i = 0; i < p->step_count; i++) {
+        const PlanStep *s = &p->steps[i];
+        if (s->kind == STEP_SPLIT && s->outer == loop->var && s->tail == TAIL_GUARD) {
+            *factor = s->factor;
+            return argument_of(p->func, u, s->whole);
+        }
+    }
+    return argument_of(p->func, u, loop->var);
+}
+
 /* The loop that cuts diamonds into pieces. */
 static bool check_pieces(Planner *pl, DefDraft *d, int y)
 {
@@ -69,9 +83,9 @@ static bool check_pieces(Planner *pl, DefDraft *d, int y)
     if (dir->arg_count < 5)
         return true;
     const int z   = find_loop(d, dir->args[3].name);
-    const int dim = z == y + 1 ? argument_of(p->func, d->update, p->loops[z].var) : -1;
+    const int dim = z == y + 1 ? piece_argument(p, d->update, &p->loops[z], &p->time_tile.factor) : -1;
     if (dim < 0 || p->loops[z].kind != LOOP_SERIAL)
-        return refuse(pl, ERROR_NO_LOOP, dir->args[3].loc, "give an argument that is neither split nor a vector",
+        return refuse(pl, ERROR_NO_LOOP, dir->args[3].loc, "give an argument, whole or split once by `vectorize`",
                       "%s has no serial loop `%s` over an argument directly inside the loop `%s`", def_text(pl, d),
                       dir->args[3].name, dir->args[1].name);
     if (!check_distances(pl, d, dir->args[3].name, dim, &p->time_tile.across))

@@ -438,7 +438,7 @@ static void time_tile(Scheduler *s, const Def *d)
     int inner = dim - 1;
     while (inner > 0 && !d->update->is_free[inner])
         inner--;
-    if (inner > 0 && chance(&s->g, 50))
+    if (inner >= 0 && d->update->is_free[inner] && chance(&s->g, 50))
         emit(&s->g, ", %s, %u", d->func->args[inner], 4 + (unsigned)pick(&s->g, 8));
     emit(&s->g, ")");
     end_chain(s);

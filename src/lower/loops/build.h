@@ -178,7 +178,7 @@ typedef struct TimeTiles {
     const Expr *from, *to; /* steps of a wave, from the first one */
     const Expr *u, *v;     /* where the tile begins */
     /* Pieces of a tile along the argument inside: a step begins across_slope coordinates before the one before. */
-    int64_t     across_slope;
+    int64_t     across_slope, across_factor;
     Prelude     in_piece;
     const char *piece_name;
     const Expr *across_min, *piece_size, *pieces; /* pieces NULL: there are none */
@@ -225,8 +225,10 @@ void time_tiles_open(Build *b, LoopNest *n, TimeTiles *tt);
 /* The ranges of the two loops in a tile, from those without tiles. */
 void time_tiles_steps(Build *b, const TimeTiles *tt, const Expr **min, const Expr **extent);
 void time_tiles_along(Build *b, const TimeTiles *tt, const char *steps, const Expr **min, const Expr **extent);
-/* That of the loop inside, in a piece. */
-void        time_tiles_across(Build *b, const TimeTiles *tt, const char *steps, const Expr **min, const Expr **extent);
+/* That of the loop inside, in a piece; of a split's outer loop, `begin` is the coordinate where its first iteration
+ * begins. */
+void        time_tiles_across(Build *b, const TimeTiles *tt, const char *steps, const Expr *begin, const Expr **min,
+                              const Expr **extent);
 const Stmt *time_tiles_close(Build *b, TimeTiles *tt, const Stmt *steps);
 
 /* ---- extents.c ---- */

@@ -197,8 +197,11 @@ static const Stmt *open_plain(Build *b, LoopNest *n, int i)
         time_tiles_steps(b, n->time_tiles, &min, &extent);
     if (n->time_tiles && i == n->def->time_tile.loop + 1)
         time_tiles_along(b, n->time_tiles, n->def->loops[i - 1].var, &min, &extent);
-    if (n->time_tiles && n->time_tiles->pieces && i == n->def->time_tile.loop + 2)
-        time_tiles_across(b, n->time_tiles, n->def->loops[i - 2].var, &min, &extent);
+    if (n->time_tiles && n->time_tiles->pieces && i == n->def->time_tile.loop + 2) {
+        const char *whole = n->def->func->args[n->def->time_tile.across.dim];
+        nest_range(b, n, whole);
+        time_tiles_across(b, n->time_tiles, n->def->loops[i - 2].var, nest_find(n, whole)->min, &min, &extent);
+    }
     min              = simplify(lw->simplifier, min);
     extent           = simplify(lw->simplifier, extent);
     const Expr *last = x_sub(lw, x_add(lw, min, extent), x_int(lw, 1));

@@ -8,28 +8,32 @@
  *         B) x [B q, B q + B) of (u, v), and waves are p + q: two tiles of a wave of which one depends on the other are
  *         the same. Storage that keeps F steps adds dependences: what is read m steps later is overwritten F steps
  *         later, F - m steps after the read. A tile may run in pieces along a second argument z: s' t + z grows along
- *         each dependence, too, so its pieces follow one another. Where clamped reads may be further away than s
- * allows, all is one tile, which is the order without tiles. From    Bondhugula et al. 2017, section 3; Grosser et al.
- * 2014. */
+ *         each dependence, too, so its pieces follow one another. If z is split by a factor f, as for vectors, blocks
+ *         of f coordinates belong to the piece of their first one. Where one reads k coordinates away, the first
+ *         coordinates of the two blocks are at most k + f - 1 apart: that is their distance, and s' is a multiple of f
+ *         so that blocks of all steps begin at the same places. Where clamped reads may be further away than s allows,
+ *         all is one tile, which is the order without tiles.
+ * From    Bondhugula et al. 2017, section 3; Grosser et al. 2014. */
 #include "lower/loops/build.h"
 
 enum { ONE_TILE = 1 << 27 };
 
-/* The least slope that all dependences allow. */
-static int64_t slope_of(Build *b, const PlanDef *def, const TimeDistances *t)
+/* The least slope that all dependences allow, of blocks of so many coordinates: a multiple of that. */
+static int64_t slope_of(Build *b, const PlanDef *def, const TimeDistances *t, int64_t block)
 {
     const int64_t fold  = b->fold[def->func->id][t->time_dim];
     int64_t       slope = 1;
     for (int i = 0; i < t->read_count; i++) {
         const TimeRead *r    = &t->reads[i];
-        int64_t         need = (r->reach + r->back - 1) / r->back;
+        const int64_t   away = r->reach + block - 1;
+        int64_t         need = (away + r->back - 1) / r->back;
         slope                = need > slope ? need : slope;
         if (fold > r->back) {
-            need  = (r->reach + fold - r->back - 1) / (fold - r->back);
+            need  = (away + fold - r->back - 1) / (fold - r->back);
             slope = need > slope ? need : slope;
         }
     }
-    return slope;
+    return (slope + block - 1) / block * block;
 }
 
 static const Expr *times(Lower *lw, const Expr *a, int64_t factor)
@@ -88,7 +92,7 @@ void time_tiles_open(Build *b, LoopNest *n, TimeTiles *tt)
     const int           d   = t->distances.dim;
     const char         *f   = arena_printf(lw->arena, "%s.u%d", def->func->name, def->update);
 #define NAME(what) intern(lw->cx, arena_printf(lw->arena, "%s." what, f))
-    *tt = (TimeTiles){ .slope = slope_of(b, def, &t->distances) };
+    *tt = (TimeTiles){ .slope = slope_of(b, def, &t->distances, 1) };
     nest_range(b, n, def->loops[t->loop].var);
     const NestVar *steps = nest_find(n, def->loops[t->loop].var);
     const Expr    *one = x_int(lw, 1), *s = x_int(lw, tt->slope), *twice = x_int(lw, 2 * tt->slope);
@@ -102,10 +106,11 @@ void time_tiles_open(Build *b, LoopNest *n, TimeTiles *tt)
     tt->size                = size_if(b, tt, n, &t->distances, t->size, NAME("size"));
     const Expr *across_last = NULL;
     if (t->piece) {
-        const int k      = t->across.dim;
-        tt->across_slope = slope_of(b, def, &t->across);
-        tt->across_min   = n->box.min[k];
-        across_last      = prelude_let(b, &tt->outside, NAME("across"), x_sub(lw, n->box.max[k], n->box.min[k]));
+        const int k       = t->across.dim;
+        tt->across_factor = t->factor;
+        tt->across_slope  = slope_of(b, def, &t->across, t->factor);
+        tt->across_min    = n->box.min[k];
+        across_last       = prelude_let(b, &tt->outside, NAME("across"), x_sub(lw, n->box.max[k], n->box.min[k]));
         check_small(b, tt, def, t1, tt->across_slope, across_last);
         tt->piece_size = size_if(b, tt, n, &t->across, t->piece, NAME("piece.size"));
     }
@@ -170,17 +175,30 @@ void time_tiles_along(Build *b, const TimeTiles *tt, const char *steps, const Ex
     *extent = x_extent(lw, from, to);
 }
 
-void time_tiles_across(Build *b, const TimeTiles *tt, const char *steps, const Expr **min, const Expr **extent)
+/* a / factor, rounded down. */
+static const Expr *blocks(Lower *lw, const Expr *a, int64_t factor)
 {
-    Lower      *lw = b->lw;
-    const Expr *t = x_sub(lw, x_sub(lw, x_var(lw, steps), tt->first), tt->from), *one = x_int(lw, 1);
-    const Expr *begin = x_op(lw, EX_MUL, x_var(lw, tt->piece_name), tt->piece_size);
-    const Expr *low   = x_add(lw, tt->across_min, x_sub(lw, begin, times(lw, t, tt->across_slope)));
-    const Expr *last  = x_sub(lw, x_add(lw, *min, *extent), one);
-    const Expr *from  = x_max(lw, *min, low);
-    const Expr *to    = x_min(lw, last, x_sub(lw, x_add(lw, low, tt->piece_size), one));
-    *min              = from;
-    *extent           = x_extent(lw, from, to);
+    return factor == 1 ? a : x_op(lw, EX_DIV, a, x_int(lw, factor));
+}
+
+void time_tiles_across(Build *b, const TimeTiles *tt, const char *steps, const Expr *begin, const Expr **min,
+                       const Expr **extent)
+{
+    Lower        *lw = b->lw;
+    const int64_t f  = tt->across_factor;
+    const Expr   *t = x_sub(lw, x_sub(lw, x_var(lw, steps), tt->first), tt->from), *one = x_int(lw, 1);
+    const Expr   *low =
+        x_sub(lw, x_op(lw, EX_MUL, x_var(lw, tt->piece_name), tt->piece_size), times(lw, t, tt->across_slope));
+    if (f == 1)
+        low = x_add(lw, tt->across_min, low);
+    else /* of the first coordinate of block 0, which is `begin` */
+        low = x_sub(lw, low, x_sub(lw, begin, tt->across_min));
+    const Expr *end  = x_sub(lw, x_add(lw, low, tt->piece_size), one);
+    const Expr *last = x_sub(lw, x_add(lw, *min, *extent), one);
+    const Expr *from = x_max(lw, *min, blocks(lw, x_add(lw, low, x_int(lw, f - 1)), f));
+    const Expr *to   = x_min(lw, last, blocks(lw, end, f));
+    *min             = from;
+    *extent          = x_extent(lw, from, to);
 }
 
 const Stmt *time_tiles_close(Build *b, TimeTiles *tt, const Stmt *steps)

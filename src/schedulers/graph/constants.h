@@ -185,6 +185,9 @@ enum {
     TIME_LEAST_SIZE            = 8,        /* points        chosen    of a diamond */
     TIME_MOST_SIZE             = 64,       /* points        chosen    of a diamond */
     TIME_PIECED_SIZE           = 24,       /* points        chosen    of a diamond in pieces */
+    TIME_LEAST_ROW             = 128,      /* points        chosen    of a piece along vectors, and of what it is a
+                                                                      multiple of */
+    TIME_MOST_ROW              = 512,      /* points        chosen    of a piece along vectors */
     TIME_TILES_A_THREAD        = 2,        /* tiles         chosen    at a time for each thread */
     ROWS_MOST_SPAN             = 4,        /* rows          chosen    of a stencil, less one, whose rows are blocked */
     ROWS_MOST_OPS              = 40,       /* operations    chosen    per point */

@@ -4,8 +4,8 @@
  *
  * Step by step, each step reads and writes a whole moment in memory. A diamond of size B takes B / slope steps of at
  * most B rows, so that a row crosses memory once for about B / 2 of its steps. Its rows of all live moments stay in the
- * second-level cache: that is what B is chosen by. Where rows are planes too large for that, diamonds run in pieces
- * along the dimension inside. There must be tiles enough for all threads. */
+ * second-level cache: that is what B is chosen by. Where rows are planes or lines too large for that, diamonds run in
+ * pieces along the dimension inside. There must be tiles enough for all threads. */
 #include "legal/time_distances.h"
 #include "schedulers/graph/def_facts.h"
 #include "schedulers/rules/micro_kernels.h"
@@ -19,10 +19,10 @@ static double point_bytes(const Func *f)
     return bytes;
 }
 
-/* The next dimension before `dim` that the update is free in, if there is one inside it for vectors; else -1. */
-static int next_dim(const Update *u, int dim)
+/* The next dimension before `dim`, not before `first`, that the update is free in; else -1. */
+static int next_dim(const Update *u, int dim, int first)
 {
-    for (dim--; dim >= 1; dim--)
+    for (dim--; dim >= first; dim--)
         if (u->is_free[dim])
             return dim;
     return -1;
@@ -69,11 +69,24 @@ static bool has_tiles(const Machine *m, const Volume *v, int64_t size)
     return v->rows >= (double)(size * m->cores * TIME_TILES_A_THREAD);
 }
 
+/* The coordinates of a piece of a diamond, if `fit` of them fit into the cache; 0: too few. Along vectors a piece
+ * begins a vector further down in each step, and has whole ones. */
+static int64_t piece_of(const Machine *m, const GraphNode *node, int inner, int64_t size, double fit)
+{
+    if (inner > 0)
+        return fit < TIME_LEAST_SIZE ? 0 : in_fours(fit, TIME_MOST_SIZE);
+    const double lanes = m->vector_bits / 8.0 / (double)kn_type_size(node->func->types[0]);
+    const double left  = fit - lanes * (double)size;
+    return left < TIME_LEAST_ROW  ? 0
+           : left > TIME_MOST_ROW ? TIME_MOST_ROW
+                                  : (int64_t)left / TIME_LEAST_ROW * TIME_LEAST_ROW;
+}
+
 /* Sets the size of diamonds for update k of node s, and of their pieces. 0: step by step is as good. */
 static void choose_sizes(const Draft *d, const Machine *m, int s, int k, int dim, Choice *c)
 {
     const GraphNode *node  = &d->graph->nodes[s];
-    const int        inner = next_dim(&node->func->updates[k], dim);
+    const int        inner = next_dim(&node->func->updates[k], dim, 0);
     ExprPool        *pool  = &d->graph->pipeline->exprs;
     TimeDistances    far, across;
     if (d->facts[s].defs[k + 1].steps < TIME_LEAST_STEPS && d->facts[s].defs[k + 1].steps > 0)
@@ -92,8 +105,8 @@ static void choose_sizes(const Draft *d, const Machine *m, int s, int k, int dim
         return;
     }
     for (size = TIME_PIECED_SIZE; cut && size >= TIME_LEAST_SIZE; size -= TIME_LEAST_SIZE) {
-        const int64_t piece = in_fours(kept / v.piece / (double)size, TIME_MOST_SIZE);
-        if (piece < TIME_LEAST_SIZE || !has_tiles(m, &v, size))
+        const int64_t piece = piece_of(m, node, inner, size, kept / v.piece / (double)size);
+        if (!piece || !has_tiles(m, &v, size))
             continue;
         c->time_size  = (int)size;
         c->time_piece = (int)piece;
@@ -114,7 +127,7 @@ void time_tiles_apply(Draft *d, const Machine *m, int s)
     tiled.time_size        = 0;
     for (int k = 0; k < node->func->update_count && !tiled.time_size; k++) {
         const Update *u   = &node->func->updates[k];
-        const int     dim = d->facts[s].defs[k + 1].other_points ? next_dim(u, node->func->rank) : -1;
+        const int     dim = d->facts[s].defs[k + 1].other_points ? next_dim(u, node->func->rank, 1) : -1;
         tiled.time_dim    = dim;
         tiled.time_update = k;
         if (dim >= 0)
