@@ -520,8 +520,9 @@ static Best find_shape(TileSpace *t, Group *gr, TileEffort effort)
     }
     TileShape  least;
     const bool tries_overlap = rank > 1 && t->count > 1 && (effort == TILE_THOROUGH || holds_scan(t));
-    if (tries_overlap && tile_least_overlap(t, machine_kept_l2(t->m), &least))
-        try_shape(t, gr, &least, &best);
+    for (int times = 1; tries_overlap && times <= TILE_MOST_SPILLED; times *= 2)
+        if (tile_least_overlap(t, times * machine_kept_l2(t->m), &least))
+            try_shape(t, gr, &least, &best);
     if (rank == 1)
         try_chunks(t, gr, &best);
     return best;
