@@ -131,7 +131,8 @@ typedef struct Plan {
     const Directive **
         made; /* stage, separate, rfactor and the splits before it, which made functions that are not in the pipeline */
     int inlined_count;
-    const Func **inlined; /* functions of the pipeline that are not here because they are inlined */
+    const Func **inlined;      /* functions of the pipeline that are not here because they are inlined */
+    double       predicted_ns; /* of a call with buffers of the host, by the scheduler that made it; 0: not known */
 } Plan;
 
 /* What the plan is made for. All zero: a CPU with vectors of 256 bits. */
