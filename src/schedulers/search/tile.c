@@ -226,7 +226,8 @@ static int wide_sum(const TileSpace *t)
     return -1;
 }
 
-/* The cost of the group as the rule for sums will have it: vectors share the work of a step, which may be most of it. */
+/* The cost of the group as the rule for sums will have it: vectors share the work of a step, which may be most of it.
+ */
 static double cost_now(const TileSpace *t)
 {
     const int group = choice_of(t, t->count - 1)->group, s = wide_sum(t);
