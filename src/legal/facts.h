@@ -21,18 +21,18 @@ typedef struct DefFacts {
     uint32_t bounding; /* variables that are in the bounds of a reduction variable: their loops are outside its own, and
                           are no vectors */
     uint32_t bounds[LEGAL_RVARS]; /* those of each reduction variable */
-    uint32_t apart;    /* reduction variables of which different values write different places, and read none that
-                          another writes */
+    uint32_t apart;        /* reduction variables of which different values write different places, and read none that
+                              another writes */
     uint32_t other_points; /* free variables along which some read of its own function is at another point: their loops
                               stay inside all reduction loops */
-    bool reads_self;   /* it reads its own function */
-    bool own_place;    /* all such reads are of the very place that is written */
-    bool combines;     /* f(args) = f(args) op e in every component, op exact in any order, and e, args, conditions and
-                          bounds do not read f */
-    bool inexact;      /* the same for a float operation, whose result depends on the order */
-    bool bounds_read;  /* the bounds of its reduction variables read functions: these are not computed inside its
-                          reduction loops */
-    int64_t steps;     /* of the reduction, 1 without one; 0: not a constant, or very many */
+    bool reads_self;       /* it reads its own function */
+    bool own_place;        /* all such reads are of the very place that is written */
+    bool combines;    /* f(args) = f(args) op e in every component, op exact in any order, and e, args, conditions and
+                         bounds do not read f */
+    bool inexact;     /* the same for a float operation, whose result depends on the order */
+    bool bounds_read; /* the bounds of its reduction variables read functions: these are not computed inside its
+                         reduction loops */
+    int64_t steps;    /* of the reduction, 1 without one; 0: not a constant, or very many */
 } DefFacts;
 
 /* Of definition `update` of f; -1: the pure one. */

@@ -39,7 +39,8 @@ static bool is_natural(const NestText *n)
 }
 
 /* The default schedule: the two outer dimensions parallel, if `parallel`; the first in vectors; an update's points
- * outside its steps where that is legal, but its rows inside long reductions, and inside steps that read other points. */
+ * outside its steps where that is legal, but its rows inside long reductions, and inside steps that read other points.
+ */
 static void print_plain(const Printer *p, int s, int update, int lanes, bool parallel)
 {
     const Func     *f     = p->d->graph->nodes[s].func;

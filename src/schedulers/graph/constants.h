@@ -253,6 +253,8 @@ enum {
     TILE_LEAST_TASK            = 1 << 13,  /* points        chosen    of a task */
     TILE_FEW_PLANES            = 8,        /* planes        chosen    so many can be inside the loop over rows */
     TILE_MOST_TIMES            = 6,        /* evaluations   chosen    of an inlined point for each that is needed */
+    TILE_MOST_SPILLED          = 4,        /* L2s           chosen    that a tile may fill: where halos are most of its
+                                                                      work, its data had better come from the L3 */
     TILE_MOST_BAND             = 32,       /* rows          chosen    of a band of a tile */
     TILE_MOST_STEPS            = 16,       /* steps         chosen    of a sum that is unrolled */
     TILE_FEW_OPS               = 8,        /* operations    chosen    per point */

@@ -226,7 +226,8 @@ static int wide_sum(const TileSpace *t)
     return -1;
 }
 
-/* The cost of the group as the rule for sums will have it: vectors share the work of a step, which may be most of it. */
+/* The cost of the group as the rule for sums will have it: vectors share the work of a step, which may be most of it.
+ */
 static double cost_now(const TileSpace *t)
 {
     const int group = choice_of(t, t->count - 1)->group, s = wide_sum(t);
@@ -520,8 +521,9 @@ static Best find_shape(TileSpace *t, Group *gr, TileEffort effort)
     }
     TileShape  least;
     const bool tries_overlap = rank > 1 && t->count > 1 && (effort == TILE_THOROUGH || holds_scan(t));
-    if (tries_overlap && tile_least_overlap(t, machine_kept_l2(t->m), &least))
-        try_shape(t, gr, &least, &best);
+    for (int times = 1; tries_overlap && times <= TILE_MOST_SPILLED; times *= 2)
+        if (tile_least_overlap(t, times * machine_kept_l2(t->m), &least))
+            try_shape(t, gr, &least, &best);
     if (rank == 1)
         try_chunks(t, gr, &best);
     return best;
