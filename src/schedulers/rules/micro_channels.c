@@ -175,7 +175,7 @@ static bool has_all_planes(const Draft *d, const Machine *m, int s, int plane)
     return all;
 }
 
-bool member_channels_apply_to(const Draft *d, const Machine *m, int s)
+bool sum_channels_apply_to(const Draft *d, const Machine *m, int s)
 {
     const GraphNode *node  = &d->graph->nodes[s];
     const int        plane = node->rank - 1, main = draft_main(d, s);
@@ -185,7 +185,7 @@ bool member_channels_apply_to(const Draft *d, const Machine *m, int s)
            has_all_planes(d, m, s, plane);
 }
 
-void member_channels_apply(Draft *d, const Machine *m, int s)
+void sum_channels_apply(Draft *d, const Machine *m, int s)
 {
     (void)m;
     int               at, vector;
