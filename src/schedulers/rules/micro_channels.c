@@ -89,6 +89,8 @@ void channels_apply(Draft *d, const Machine *m, int group)
 
 /* ---- Members ---------------------------------------------------------------------------- */
 
+/* Sums only: pure members gain nothing by it. camera_pipe, chroma and ortho took 1.02 to 1.17 times as long. */
+
 /* Does a definition read something that is the same for all planes, itself or through inlined nodes? What has no rows
  * is in registers anyway. */
 static bool reads_common(const Draft *d, int s, int update, int plane, int depth)
@@ -179,7 +181,7 @@ bool sum_channels_apply_to(const Draft *d, const Machine *m, int s)
 {
     const GraphNode *node  = &d->graph->nodes[s];
     const int        plane = node->rank - 1, main = draft_main(d, s);
-    return d->choices[s].where == WHERE_INSIDE && plane >= 2 && main != NO_DEF && !d->patterns[s].kind &&
+    return d->choices[s].where == WHERE_INSIDE && plane >= 2 && main >= 0 && !d->patterns[s].kind &&
            !d->choices[s].chain && !d->choices[s].shares_with && node_extent(node, plane) > 1 &&
            node_extent(node, plane) <= CHANNELS_MOST && reads_common(d, s, main, plane, CHANNELS_MOST_DEPTH) &&
            has_all_planes(d, m, s, plane);
