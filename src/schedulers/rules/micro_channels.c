@@ -7,9 +7,9 @@
  * Gives   the plane loop unrolled inside the vector loop, so that the shared part is loaded and computed once. Members
  *         are inlined, so that their planes are interleaved too. Vectors of gathers are cut to one register, so that
  *         the copies fit: a bilinear warp of three channels takes 0.7 of the time of vectors of two.
- * Members of tiles are the other case: a sum over displacements whose weights serve all channels, say. Its own loops
- * get the same form. What is computed inside its vector loop is then computed once for all planes. How     The cost
- * model counts what unrolled copies share. */
+ * Sums    inside tiles are the other case: over displacements whose weights serve all channels, say. The loops of the
+ *         sum get the same form. What is computed inside its vector loop is then computed once for all planes.
+ * How     The cost model counts what unrolled copies share. */
 #include "schedulers/rules/micro_kernels.h"
 #include "schedulers/draft/pattern.h"
 #include "schedulers/model/cost_tiles.h"
