@@ -51,7 +51,7 @@ static const Probe probes[PROBES] = {
                  "out.split(x, xo, xi, 256).gpu_blocks(xo, y).gpu_threads(xi)", },
     [CHAIN]  = { "a load from memory",
                  "input in : i32(x, y) output out f(x, y) = x "
-                 "f(x, y) = clamp(in(f(x, y), 0), 0, in.width - 1) for k in 0..512 out(x, y) = f32(f(x, y))",
+                 "f(x, y) = in(clamp(f(x, y), 0, in.width - 1), 0) for k in 0..512 out(x, y) = f32(f(x, y))",
                  "out.split(x, xo, xi, 2).gpu_blocks(xo, y).gpu_threads(xi) f.compute_at(out, xi).store_in(register)",
                  true },
     [LAUNCH] = { "a launch", "input in : f32(x, y) output out out(x, y) = in(x, y)",
