@@ -161,7 +161,7 @@ static bool is_name(const char *machine)
            machine[strspn(machine, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./")] == 0;
 }
 
-static bool find_machine(kn_pipeline *p, const ScheduleRequest *r, Machine *m)
+bool schedule_machine(kn_pipeline *p, const ScheduleRequest *r, Machine *m)
 {
     *m             = machine_detect();
     m->cores       = r->cores > 0 ? r->cores : m->cores;
@@ -245,15 +245,20 @@ static RunArgs binding_for(const kn_pipeline *p, const kn_pipeline *of, const Ru
     return to;
 }
 
+bool schedule_rewritten(kn_pipeline *p, const char *directives, const RunArgs *binding, Arena *arena, Graph *g)
+{
+    const Schedule *schedule = lang_schedule(p, "rewrite.sched", directives);
+    kn_pipeline    *made     = schedule ? plan_rewritten(p, schedule, arena) : NULL;
+    if (!made)
+        return false;
+    const RunArgs bound = binding_for(made, p, binding, arena);
+    return graph_make(made, arena, &bound, g);
+}
+
 static void try_doubling(void *arg)
 {
-    Doubling       *d        = arg;
-    const Schedule *schedule = lang_schedule(d->p, "double.sched", d->out.directives);
-    kn_pipeline    *made     = schedule ? plan_rewritten(d->p, schedule, d->arena) : NULL;
-    if (!made)
-        return;
-    const RunArgs binding = binding_for(made, d->p, d->binding, d->arena);
-    if (graph_make(made, d->arena, &binding, &d->out.graph))
+    Doubling *d = arg;
+    if (schedule_rewritten(d->p, d->out.directives, d->binding, d->arena, &d->out.graph))
         make_drafts(d->options, d->asked, d->m, d->arena, &d->out);
 }
 
@@ -354,14 +359,9 @@ static void accept_kernels(Kernels *made, const Graph *g)
 
 static void try_rewritten(void *arg)
 {
-    Kernels        *made     = arg;
-    const Schedule *schedule = lang_schedule(made->p, "rewrite.sched", made->directives);
-    kn_pipeline    *p        = schedule ? plan_rewritten(made->p, schedule, made->arena) : NULL;
-    Graph          *g        = ARENA_NEW(made->arena, Graph);
-    if (!p)
-        return;
-    const RunArgs binding = binding_for(p, made->p, made->binding, made->arena);
-    if (!graph_make(p, made->arena, &binding, g))
+    Kernels *made = arg;
+    Graph   *g    = ARENA_NEW(made->arena, Graph);
+    if (!schedule_rewritten(made->p, made->directives, made->binding, made->arena, g))
         return;
     const KernelDraft k = made->asked->kernels(g, made->m, &made->options, made->arena);
     if (kernel_draft_cost(&k) < made->most)
@@ -504,7 +504,7 @@ const char *schedule_text(kn_pipeline *p, const ScheduleRequest *r, Arena *arena
     Making w = { .p = p, .r = r, .arena = arena };
     Text   out;
     text_init(&out, arena);
-    if (!find_machine(p, r, &w.m))
+    if (!schedule_machine(p, r, &w.m))
         return NULL;
     if (!schedule_sizes(p, r->args, r->count, arena, &w.a)) {
         text_add(

@@ -3,8 +3,11 @@
 #ifndef KILN_API_SCHEDULE_H
 #define KILN_API_SCHEDULE_H
 
+#include "analysis/regions.h"
 #include "ir/target.h"
 #include "pipeline/pipeline.h"
+#include "schedulers/graph/graph.h"
+#include "schedulers/model/machine.h"
 
 /* The name, if it is "none" or a row of the table. NULL for NULL, and, after a diagnostic, for unknown names. */
 const char *scheduler_choose(kn_context *cx, const char *name);
@@ -30,6 +33,11 @@ typedef struct ScheduleRequest {
  * fault. */
 struct Arguments;
 bool schedule_sizes(kn_pipeline *p, const kn_arg *args, int count, Arena *arena, struct Arguments *out);
+
+/* The machine of a request; false after a diagnostic. */
+bool schedule_machine(kn_pipeline *p, const ScheduleRequest *request, Machine *m);
+/* The graph of the pipeline as these directives rewrite it; false, maybe with diagnostics, if they do not apply. */
+bool schedule_rewritten(kn_pipeline *p, const char *directives, const RunArgs *binding, Arena *arena, Graph *g);
 
 /* The text, in `arena`; NULL after diagnostics. */
 const char *schedule_text(kn_pipeline *p, const ScheduleRequest *request, Arena *arena);

@@ -4,6 +4,7 @@
  *     test_device [opencl|cuda] [speed]      speed: what a call costs the host, and nothing else */
 #include "check.h"
 #include "device_speed.h"
+#include "opencl_leaks.h"
 
 #include <pthread.h>
 #include <string.h>
