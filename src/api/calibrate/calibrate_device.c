@@ -14,6 +14,7 @@
 #include <time.h>
 
 enum { STEPS = 2048 /* of a fused operation */, TAPS = 64, LOADS = 512 /* of the chain */, BATCHES = 5 };
+enum { MOST_THREADS = 1024 /* of a block, that a machine may have (machine.c) */ };
 
 typedef struct Probe {
     const char *what;
@@ -198,7 +199,7 @@ static int lanes_of(const char *capability)
 static void add_line(Text *out, const char *name, double value)
 {
     if (value > 0)
-        text_printf(out, "gpu_%s=%.6g\n", name, value);
+        text_printf(out, "gpu_%s=%.10g\n", name, value);
 }
 
 static double rate(const DeviceCalibration *c, ProbeId id)
@@ -223,7 +224,7 @@ static void write_device(void *arg)
     add_line(&out, "sms", info->multiprocessors);
     add_line(&out, "sm_threads", info->sm_threads);
     add_line(&out, "sm_blocks", info->sm_blocks);
-    add_line(&out, "block_threads", info->most_threads);
+    add_line(&out, "block_threads", fmin(info->most_threads, MOST_THREADS));
     add_line(&out, "sm_registers", info->sm_registers);
     add_line(&out, "sm_shared", (double)info->sm_memory);
     add_line(&out, "block_shared", (double)info->block_memory);
