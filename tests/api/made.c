@@ -139,11 +139,38 @@ static void test_calibrate(void)
     kn_context_free(cx);
 }
 
+static int stop_at_once(void *calls, int done, int all)
+{
+    CHECK(done == 0 && all > 1, "%d of %d", done, all);
+    ++*(int *)calls;
+    return 0;
+}
+
+/* A target without a device is refused, and one whose device is not there. Stopped, a device gives nothing. */
+static void test_calibrate_device(void)
+{
+    kn_context *cx    = kn_context_new(NULL);
+    int         calls = 0;
+    CHECK(!kn_calibrate_device(NULL, "cuda", NULL, NULL), "must be refused");
+    CHECK(!kn_calibrate_device(cx, "host", NULL, NULL) && strstr(kn_error_text(cx), "has no device"), "%s",
+          kn_error_text(cx));
+    CHECK(!kn_calibrate_device(cx, NULL, NULL, NULL) && strstr(kn_error_text(cx), "has no device"), "%s",
+          kn_error_text(cx));
+    for (int i = 0; i < 2; i++) {
+        const bool there = kn_device_count(i ? KN_DEVICE_OPENCL : KN_DEVICE_CUDA) > 0;
+        CHECK(!kn_calibrate_device(cx, i ? "opencl" : "cuda", stop_at_once, &calls) &&
+                  strstr(kn_error_text(cx), there ? "stopped before everything" : "no device can be measured"),
+              "%s", kn_error_text(cx));
+    }
+    kn_context_free(cx);
+}
+
 int main(void)
 {
     glob_t found;
     test_limits();
     test_calibrate();
+    test_calibrate_device();
     if (!glob("apps/*/*.kiln", 0, NULL, &found)) {
         for (size_t i = 0; i < found.gl_pathc; i++)
             if (check_sampled(i))

@@ -14,6 +14,7 @@
 #include <time.h>
 
 enum { STEPS = 2048 /* of a fused operation */, TAPS = 64, LOADS = 512 /* of the chain */, BATCHES = 5 };
+enum { MOST_THREADS = 1024 /* of a block, that a machine may have (machine.c) */ };
 
 typedef struct Probe {
     const char *what;
@@ -51,7 +52,7 @@ static const Probe probes[PROBES] = {
                  "out.split(x, xo, xi, 256).gpu_blocks(xo, y).gpu_threads(xi)", },
     [CHAIN]  = { "a load from memory",
                  "input in : i32(x, y) output out f(x, y) = x "
-                 "f(x, y) = clamp(in(f(x, y), 0), 0, in.width - 1) for k in 0..512 out(x, y) = f32(f(x, y))",
+                 "f(x, y) = in(clamp(f(x, y), 0, in.width - 1), 0) for k in 0..512 out(x, y) = f32(f(x, y))",
                  "out.split(x, xo, xi, 2).gpu_blocks(xo, y).gpu_threads(xi) f.compute_at(out, xi).store_in(register)",
                  true },
     [LAUNCH] = { "a launch", "input in : f32(x, y) output out out(x, y) = in(x, y)",
@@ -198,7 +199,7 @@ static int lanes_of(const char *capability)
 static void add_line(Text *out, const char *name, double value)
 {
     if (value > 0)
-        text_printf(out, "gpu_%s=%.6g\n", name, value);
+        text_printf(out, "gpu_%s=%.10g\n", name, value);
 }
 
 static double rate(const DeviceCalibration *c, ProbeId id)
@@ -223,7 +224,7 @@ static void write_device(void *arg)
     add_line(&out, "sms", info->multiprocessors);
     add_line(&out, "sm_threads", info->sm_threads);
     add_line(&out, "sm_blocks", info->sm_blocks);
-    add_line(&out, "block_threads", info->most_threads);
+    add_line(&out, "block_threads", fmin(info->most_threads, MOST_THREADS));
     add_line(&out, "sm_registers", info->sm_registers);
     add_line(&out, "sm_shared", (double)info->sm_memory);
     add_line(&out, "block_shared", (double)info->block_memory);

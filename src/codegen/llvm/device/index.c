@@ -12,12 +12,13 @@
 /* Numbers for sum_find; those of addresses are -1 and -2. */
 enum { INDEX_SUM = -3, INDEX_PRODUCT = -4 };
 
+/* One that was computed further inside does not dominate what stands at `level`: it is computed again. */
 static LLVMValueRef combine(Gen *g, LLVMValueRef a, LLVMValueRef b, int kind, int level)
 {
     if (!a || !b)
         return a ? a : b;
     AddressSum *s = sum_find(g, a, b, kind);
-    if (s->result)
+    if (s->result && s->level <= level)
         return s->result;
     at_level(g, level);
     return sum_keep(g, s, level, kind == INDEX_SUM ? LLVMBuildAdd(g->b, a, b, "") : LLVMBuildMul(g->b, a, b, ""));
