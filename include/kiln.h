@@ -326,12 +326,84 @@ KN_API const char *kn_schedule_show(kn_pipeline *p, kn_schedule_view view, const
 KN_API const char *kn_calibrate(kn_context *cx, const char *before, int (*progress)(void *user, int done, int all),
                                 void *user);
 
+/* The same for the device of a target, "cuda" or "opencl", by kernels: copies in its memory and in its cache, shared
+ * memory, arithmetic, atomics, loads that wait for each other, launches, copies from and to the host. Takes a few
+ * seconds. Gives the lines gpu_…= of the text for `machine`; an error if there is no device. */
+KN_API const char *kn_calibrate_device(kn_context *cx, const char                           *target,
+                                       int (*progress)(void *user, int done, int all), void *user);
+
 /* Fills a buffer from an expression of the language over its coordinates, which are i64 and named `dims`; the
  * result is converted to the buffer's type. */
 KN_API kn_status kn_fill(kn_context *cx, kn_buffer *b, const char *const *dims, const char *formula);
 /* Fills a buffer with noise: every value of an integer type, [0, 1) for a float, all equally likely. An element's value
  * depends on the seed, the type and how many elements come before it with x fastest, and on nothing else. */
 KN_API kn_status kn_fill_noise(kn_context *cx, kn_buffer *b, uint64_t seed);
+
+/* ---- Tuning ----------------------------------------------------------------------------- */
+
+/* What is told after each candidate of kn_tune; the strings stay until the callback returns. */
+typedef struct kn_tune_step {
+    int         number;   /* from 0, which is the schedule of `auto` */
+    const char *what;     /* how the candidate was made: the edit of the best, or the scheduler */
+    const char *result;   /* "start", "faster", "not faster"; or its fault: "refused", "crashed", "hung",
+                           * "out of memory", "wrong" */
+    const char *reason;   /* of a fault; else NULL */
+    const char *schedule; /* the candidate's text; of a fault, what repeats it */
+    double      ratio;    /* its time over that of the best before it: the median of `pairs` of turns */
+    int         pairs;
+    double      ms;       /* its shortest run */
+    double      speedup;  /* of the best so far over `auto` */
+    double      seconds;  /* since the search began; and those that are left */
+    double      left;
+    double      spread;   /* of equal turns: median over shortest, less 1 */
+    bool        is_best;  /* it is the best from now on */
+    bool        is_fault; /* it shows a mistake of Kiln */
+    bool        is_busy;  /* turns differ so much that something else must run on this machine */
+    bool        recalled; /* from the journal; it was not measured again */
+} kn_tune_step;
+
+/* How to search; a zero field means the default. */
+typedef struct kn_tune_options {
+    const char *algorithm;   /* a name of kn_tune_algorithm_get; NULL: "model" */
+    double      seconds;     /* that the search may take; default 60 */
+    int         candidates;  /* at most; default: as many as there is time for */
+    int         population;  /* of "genetic"; default 128 */
+    int         generations; /* of "genetic"; default: as many as there is time for */
+    uint64_t    seed;
+    bool        simulate; /* nothing is compiled or run: times are those of the model with errors and noise by the seed,
+                           * and so is the clock. The same seed gives the same search */
+    const char *machine;  /* as for kn_schedule_make */
+    const char *journal;  /* a file that has a line for each measurement; NULL: none */
+    bool        resume;   /* measurements that the journal has are not made again */
+    int (*step)(void *user, const kn_tune_step *step); /* may be NULL; 0 ends the search, and the best is kept */
+    void *user;
+} kn_tune_options;
+
+typedef struct kn_tuned {
+    const char *schedule; /* the text, with comments that say how it was found; stays until the next call */
+    double      speedup;  /* over `auto`, in turns that were made for this alone; 1: `auto` has not been beaten */
+    double      wrong;    /* a bound on the chance that it is not faster than `auto`; 1 if it is that of `auto` */
+    double      checked; /* the time of the best of the search over that of `auto` in those turns */
+    int         candidates, won, faults; /* tried; times that one was faster than the best; that showed a mistake */
+    double      start_ms, best_ms;       /* the shortest run of `auto` and of the best */
+    double      seconds;
+    double      spread;
+    bool        is_busy;
+} kn_tuned;
+
+/* The name of this machine's processor, as the system tells it; "" if it does not. */
+KN_API const char *kn_processor_name(kn_context *cx);
+
+/* The algorithms of kn_tune: the name and what it does. */
+KN_API kn_pass kn_tune_algorithm_get(int index);
+
+/* Searches for a fast schedule by measuring candidates, each in a process of its own, on these arguments, which are as
+ * for kn_run; outputs are not written. A candidate takes the place of the best only if it is faster with chance 0.99 at
+ * least; at the end the best is compared with `auto` once more, and is taken if that shows the same. Every result is
+ * compared with that of the default schedule. What crashes, hangs or is wrong is told, and the search goes on. Of the
+ * options threads, target and strict_float count. No other thread of this process may use the library meanwhile. */
+KN_API kn_status kn_tune(kn_pipeline *p, const kn_options *options, const kn_tune_options *how, const kn_arg *args,
+                         int count, kn_tuned *tuned);
 
 /* ---- Tiling C loops --------------------------------------------------------------------- */
 

@@ -3,8 +3,11 @@
 #ifndef KILN_API_SCHEDULE_H
 #define KILN_API_SCHEDULE_H
 
+#include "analysis/regions.h"
 #include "ir/target.h"
 #include "pipeline/pipeline.h"
+#include "schedulers/graph/graph.h"
+#include "schedulers/model/machine.h"
 
 /* The name, if it is "none" or a row of the table. NULL for NULL, and, after a diagnostic, for unknown names. */
 const char *scheduler_choose(kn_context *cx, const char *name);
@@ -18,7 +21,10 @@ typedef struct ScheduleRequest {
     int              cores;       /* 0: as the machine has */
     int              vector_bits; /* of the target; 0: as the machine has */
     DeviceKind       device;      /* of the target; not NONE: kernels are made */
-    const kn_arg    *args;        /* what is known of sizes and parameters */
+    bool             or_host;     /* with a device: `auto` may take the schedule for the host, if that is faster */
+    struct HeldCode *held;        /* if not NULL: what the assembler says of kernels is told, too */
+    double          *predicted; /* if not NULL: the ns of a call, with the copies that kernels need of ports; 0: none */
+    const kn_arg    *args;      /* what is known of sizes and parameters */
     int              count;
 } ScheduleRequest;
 
@@ -27,6 +33,11 @@ typedef struct ScheduleRequest {
  * fault. */
 struct Arguments;
 bool schedule_sizes(kn_pipeline *p, const kn_arg *args, int count, Arena *arena, struct Arguments *out);
+
+/* The machine of a request; false after a diagnostic. */
+bool schedule_machine(kn_pipeline *p, const ScheduleRequest *request, Machine *m);
+/* The graph of the pipeline as these directives rewrite it; false, maybe with diagnostics, if they do not apply. */
+bool schedule_rewritten(kn_pipeline *p, const char *directives, const RunArgs *binding, Arena *arena, Graph *g);
 
 /* The text, in `arena`; NULL after diagnostics. */
 const char *schedule_text(kn_pipeline *p, const ScheduleRequest *request, Arena *arena);

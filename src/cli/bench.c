@@ -109,8 +109,7 @@ static const char *without_ending(Cli *cli, const char *path)
     return cli_strndup(cli, path, has ? n - strlen(ending) : n);
 }
 
-/* The file that an operand means: itself, or apps/APP/APP.kiln. */
-static const char *program_path(Cli *cli, const char *word)
+const char *program_path(Cli *cli, const char *word)
 {
     if (strchr(word, '/') || strchr(word, '.') || !strcmp(word, "-") || access(word, R_OK) == 0)
         return word;
@@ -142,8 +141,7 @@ static char **split_lines(Cli *cli, const char *text, size_t length, int *count)
     return words;
 }
 
-/* Puts the arguments of NAME.bench, if there is one, before those given; the program is the first operand. */
-static int add_bench_file(Cli *cli)
+int add_bench_file(Cli *cli)
 {
     const char *path = join(cli, without_ending(cli, cli->operands[0]), ".bench"), *text;
     const Cli   had  = *cli;

@@ -22,6 +22,7 @@ typedef enum CommandId {
     COMMAND_SHOW,
     COMMAND_SCHEDULE,
     COMMAND_BENCH,
+    COMMAND_TUNE,
     COMMAND_CALIBRATE,
     COMMAND_DEVICES,
     COMMAND_FMT,
@@ -41,6 +42,17 @@ typedef enum OptionId {
     OPTION_WITHOUT,
     OPTION_MACHINE,
     OPTION_BUDGET,
+    OPTION_TUNE_BUDGET,
+    OPTION_ALGORITHM,
+    OPTION_CANDIDATES,
+    OPTION_POPULATION,
+    OPTION_GENERATIONS,
+    OPTION_SIMULATE,
+    OPTION_SEED,
+    OPTION_RESUME,
+    OPTION_TUNE_HTML,
+    OPTION_TUNE_LIST,
+    OPTION_TUNED,
     OPTION_MEASURE,
     OPTION_EXPLAIN,
     OPTION_HTML,
@@ -49,7 +61,9 @@ typedef enum OptionId {
     OPTION_OUTPUT,
     OPTION_BUILD_OUTPUT,
     OPTION_SCHEDULE_OUTPUT,
+    OPTION_TUNE_OUTPUT,
     OPTION_CALIBRATE_OUTPUT,
+    OPTION_CALIBRATE_TARGET,
     OPTION_EMIT,
     OPTION_TARGET,
     OPTION_SIZE,
@@ -355,6 +369,13 @@ int finalists_measure(Cli *cli, const kn_options *options, const Bindings *b, co
 /* Makes up inputs that have no data, with default sizes where needed, and prepares the rest of a run. */
 int bindings_make_up(Cli *cli, Bindings *b);
 
+/* ---- bench.c ---- */
+
+/* The file that an operand means: itself, or apps/APP/APP.kiln. */
+const char *program_path(Cli *cli, const char *word);
+/* Puts the arguments of NAME.bench, if there is one, before those given; the program is the first operand. */
+int add_bench_file(Cli *cli);
+
 /* ---- bench_print.c ---- */
 
 /* How a comparison was made, for people. */
@@ -367,6 +388,15 @@ typedef struct Protocol {
 void bench_table(Cli *cli, const Bindings *b, const Contender *c, int count, const Protocol *how);
 /* One line of JSON for each. */
 void bench_json(Cli *cli, const Bindings *b, const Contender *c, int count);
+
+/* ---- tune/store.c ---- */
+
+/* Keeps a schedule that kiln tune has found for these sizes; a message if it cannot be kept. */
+void tuned_keep(Cli *cli, const Bindings *b, int threads, const char *schedule);
+/* Prints what is kept. */
+int tuned_list(Cli *cli);
+/* Adds what is kept for these sizes, or for others, to the program as the schedule to use. */
+int tuned_use(Cli *cli, const Bindings *b, int threads, bool *used);
 
 /* ---- machine.c ---- */
 
@@ -385,6 +415,7 @@ int command_diff(Cli *cli);
 int command_show(Cli *cli);
 int command_schedule(Cli *cli);
 int command_bench(Cli *cli);
+int command_tune(Cli *cli);
 int command_calibrate(Cli *cli);
 int command_devices(Cli *cli);
 int command_fmt(Cli *cli);

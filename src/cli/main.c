@@ -109,9 +109,23 @@ const Command command_table[COMMAND_COUNT] = {
                        "Threads are not bound to CPUs: taskset does that.",
         .run         = command_bench,
     },
+    [COMMAND_TUNE] = {
+        .name        = "tune",
+        .synopsis    = "FILE|APP [NAME=VALUE|IMAGE …] [-o FILE.sched]",
+        .summary     = "search for a fast schedule by measuring",
+        .description = "Starts from what all schedulers make, and tries changes of the best so far until the time is "
+                       "over; Ctrl-C ends it earlier and keeps the best. Arguments are given as for bench; inputs "
+                       "that are missing are made up. Each candidate is compiled and run in a process of its own, its "
+                       "result is compared with that of the default schedule, and its time is taken in turns with the "
+                       "best. What crashes, hangs or computes something else is written to a file that repeats it, and "
+                       "the search goes on.\n\n"
+                       "The schedule says in a comment for which size, where and when it was found, and how many times "
+                       "as fast as that of auto it is. A schedule of one size is right for every other.",
+        .run         = command_tune,
+    },
     [COMMAND_CALIBRATE] = {
         .name        = "calibrate",
-        .synopsis    = "[-o FILE]",
+        .synopsis    = "[--target cuda] [-o FILE]",
         .summary     = "measure this machine, for better schedules",
         .description = "Measures the caches and the memory over the size of the working set, times small "
                        "programs under good and bad schedules, and fits the speeds to them that schedulers "
@@ -120,7 +134,9 @@ const Command command_table[COMMAND_COUNT] = {
                        "before; if they are slower, the old figures are kept. What is found is printed beside "
                        "what the system reports, and kept in the file kiln/machine in XDG_CONFIG_HOME, or in "
                        "~/.config, where schedulers look for it if --machine is not given; it is text, and "
-                       "nothing else is written. Without it the speeds are those of a usual machine.",
+                       "nothing else is written. Without it the speeds are those of a usual machine.\n\n"
+                       "With --target the device is measured instead: copies, caches, arithmetic, atomics, launches. "
+                       "What is known of the CPU stays in the file.",
         .run         = command_calibrate,
     },
     [COMMAND_DEVICES] = {

@@ -9,10 +9,10 @@
 /* clang-format off */
 const Option option_table[OPTION_COUNT] = {
     [OPTION_DEFINE]        = { "--define", 'D', "NAME=VALUE",
-                               IN(CHECK) | IN(RUN) | IN(BUILD) | IN(SHOW) | IN(SCHEDULE) | IN(BENCH),
+                               IN(CHECK) | IN(RUN) | IN(BUILD) | IN(SHOW) | IN(SCHEDULE) | IN(BENCH) | IN(TUNE),
                                "give a const or a type of the program another value" },
     [OPTION_NO_WARN]       = { "--no-warn", 0, "NAME",
-                               IN(CHECK) | IN(RUN) | IN(BUILD) | IN(SHOW) | IN(SCHEDULE) | IN(BENCH),
+                               IN(CHECK) | IN(RUN) | IN(BUILD) | IN(SHOW) | IN(SCHEDULE) | IN(BENCH) | IN(TUNE),
                                "leave out the warnings of that name, which stands behind each in brackets; can be "
                                "given again" },
     [OPTION_WITH_SCHEDULE] = { "--schedule", 0, "FILE.sched", IN(CHECK) | IN(RUN) | IN(BUILD) | IN(SHOW),
@@ -32,12 +32,37 @@ const Option option_table[OPTION_COUNT] = {
                                "leave a rule of the schedulers out, as /no-RULE behind a scheduler's name does: "
                                "chains, prefetch, channels …; a wrong name is answered with all of them. Can be "
                                "given again" },
-    [OPTION_MACHINE]       = { "--machine", 0, "TEXT|FILE|NAME", IN(RUN) | IN(SCHEDULE) | IN(BENCH),
+    [OPTION_MACHINE]       = { "--machine", 0, "TEXT|FILE|NAME", IN(RUN) | IN(SCHEDULE) | IN(BENCH) | IN(TUNE),
                                "make the schedule for another machine: "
                                "cores=8,vector_bits=256,l1=32k,l2=512k,l3=16M, a file with such lines, or a name of "
                                "share/kiln/machines, as raspberry-pi-5" },
     [OPTION_BUDGET]        = { "--budget", 0, "SECONDS", IN(RUN) | IN(BUILD) | IN(SCHEDULE),
                                "the time that a scheduler may take, 2 if not given" },
+    [OPTION_TUNE_BUDGET]   = { "--budget", 0, "TIME", IN(TUNE),
+                               "the time of the search: 90, 90s, 10m or 1h; 60 s if not given" },
+    [OPTION_ALGORITHM]     = { "--algorithm", 0, "NAME", IN(TUNE),
+                               "model (if not given): edits of the best schedules, in the order of predictions that "
+                               "are corrected by what is measured; genetic: the search of Ragan-Kelley et al. 2013" },
+    [OPTION_CANDIDATES]    = { "--candidates", 0, "N", IN(TUNE),
+                               "try at most so many; else as many as there is time for" },
+    [OPTION_POPULATION]    = { "--population", 0, "N", IN(TUNE), "individuals of a generation, 128 if not given" },
+    [OPTION_GENERATIONS]   = { "--generations", 0, "N", IN(TUNE),
+                               "at most so many; else as many as there is time for" },
+    [OPTION_SIMULATE]      = { "--simulate", 0, NULL, IN(TUNE),
+                               "compile and run nothing: times are those of the model, with errors and noise by the "
+                               "seed, and the clock is counted. The same seed gives the same search" },
+    [OPTION_SEED]          = { "--seed", 0, "N", IN(TUNE), "of all that is drawn at random, 1 if not given" },
+    [OPTION_RESUME]        = { "--resume", 0, NULL, IN(TUNE),
+                               "continue the search whose journal, FILE.sched.journal, is there: what it has measured "
+                               "is not measured again" },
+    [OPTION_TUNE_HTML]     = { "--html", 0, "FILE.html", IN(TUNE),
+                               "a page with the curve of the best over time and what changed at each step; it is "
+                               "written while the search runs" },
+    [OPTION_TUNE_LIST]     = { "--list", 0, NULL, IN(TUNE),
+                               "the schedules that were found on this machine before; needs no program" },
+    [OPTION_TUNED]         = { "--tuned", 0, NULL, IN(RUN),
+                               "obey the schedule that kiln tune has found for this program on this machine, if there "
+                               "is one" },
     [OPTION_MEASURE]       = { "--measure", 0, NULL, IN(RUN) | IN(SCHEDULE),
                                "run what each scheduler makes, and take the fastest; kiln schedule makes inputs up "
                                "that are not given" },
@@ -54,8 +79,12 @@ const Option option_table[OPTION_COUNT] = {
                                "the files' name without endings; NAME is the C function" },
     [OPTION_SCHEDULE_OUTPUT] = { "--output", 'o', "FILE.sched", IN(SCHEDULE),
                                  "write the schedule to a file instead of printing it" },
+    [OPTION_TUNE_OUTPUT]   = { "--output", 'o', "FILE.sched", IN(TUNE),
+                               "write the schedule to a file instead of printing it" },
     [OPTION_CALIBRATE_OUTPUT] = { "--output", 'o', "FILE", IN(CALIBRATE),
                                   "write the machine to this file instead, for --machine FILE" },
+    [OPTION_CALIBRATE_TARGET] = { "--target", 0, "TARGET", IN(CALIBRATE),
+                                  "measure the device of cuda or opencl, not the CPU" },
     [OPTION_EMIT]          = { "--emit", 0, "WHAT[,WHAT…]", IN(BUILD),
                                "what to write: header, object, archive (the object and the runtime), so (a shared "
                                "library, linked by cc), "
@@ -63,22 +92,22 @@ const Option option_table[OPTION_COUNT] = {
                                "size, for kiln tile), ptx, opencl, device-llvm (of kernels), loops, runtime (its "
                                "source, for other machines); header,object,archive if not given" },
     [OPTION_TARGET]        = { "--target", 0, "TARGET[,TARGET…]",
-                               IN(RUN) | IN(BENCH) | IN(BUILD) | IN(SHOW) | IN(SCHEDULE),
+                               IN(RUN) | IN(BENCH) | IN(BUILD) | IN(SHOW) | IN(SCHEDULE) | IN(TUNE),
                                "the machine: host, x86-64, x86-64-avx2, x86-64-avx512, aarch64-linux; of several the "
                                "best that the CPU has is "
                                "chosen when it runs. On x86-64 build takes all of that kind if not told. cuda, opencl: "
                                "this machine and a GPU; host-cuda, host-opencl: the same, and without a GPU this "
                                "machine alone, by its own schedule. What is run here is for host or a GPU" },
-    [OPTION_SIZE]          = { "--size", 0, "[NAME=]WxHxC", IN(RUN) | IN(BUILD) | IN(SHOW) | IN(SCHEDULE) | IN(BENCH),
+    [OPTION_SIZE]          = { "--size", 0, "[NAME=]WxHxC", IN(RUN) | IN(BUILD) | IN(SHOW) | IN(SCHEDULE) | IN(BENCH) | IN(TUNE),
                                "the size of an output; of build, for c-naive" },
-    [OPTION_ORIGIN]        = { "--origin", 0, "NAME=X,Y", IN(RUN) | IN(BUILD) | IN(SHOW) | IN(SCHEDULE) | IN(BENCH),
+    [OPTION_ORIGIN]        = { "--origin", 0, "NAME=X,Y", IN(RUN) | IN(BUILD) | IN(SHOW) | IN(SCHEDULE) | IN(BENCH) | IN(TUNE),
                                "the coordinates of the first pixel of an input or of an output with --size, if not "
                                "0,0" },
     [OPTION_PRINT]         = { "--print", 0, NULL, IN(RUN), "print the values of the outputs: a row a line" },
     [OPTION_INTERPRET]     = { "--interpret", 0, NULL, IN(RUN), "run the reference interpreter instead of compiling" },
-    [OPTION_STRICT_FLOAT]  = { "--strict-float", 0, NULL, IN(RUN) | IN(BUILD) | IN(SHOW) | IN(BENCH),
+    [OPTION_STRICT_FLOAT]  = { "--strict-float", 0, NULL, IN(RUN) | IN(BUILD) | IN(SHOW) | IN(BENCH) | IN(TUNE),
                                "round every float operation as written: never contract or reorder" },
-    [OPTION_THREADS]       = { "--threads", 0, "N", IN(RUN) | IN(SCHEDULE) | IN(TILE),
+    [OPTION_THREADS]       = { "--threads", 0, "N", IN(RUN) | IN(SCHEDULE) | IN(TUNE) | IN(TILE),
                                "threads of parallel loops; else KN_NUM_THREADS, or as many as there are CPUs" },
     [OPTION_BENCH_THREADS] = { "--threads", 0, "N[,N…]", IN(BENCH),
                                "threads of parallel loops, one after the other; else KN_NUM_THREADS, or as many as "
@@ -97,9 +126,9 @@ const Option option_table[OPTION_COUNT] = {
     [OPTION_PROFILE]       = { "--profile", 0, NULL, IN(RUN), "say where the time went, function by function" },
     [OPTION_CHECK_ACCESS]  = { "--check-access", 0, NULL, IN(RUN),
                                "check every access of compiled code: slow, for finding mistakes in Kiln" },
-    [OPTION_LOAD]          = { "--load", 0, "LIB.so", IN(RUN) | IN(SHOW) | IN(SCHEDULE) | IN(BENCH),
+    [OPTION_LOAD]          = { "--load", 0, "LIB.so", IN(RUN) | IN(SHOW) | IN(SCHEDULE) | IN(BENCH) | IN(TUNE),
                                "look there for the C functions that the program declares with extern" },
-    [OPTION_ALPHA]         = { "--alpha", 0, "keep|drop|apply", IN(RUN) | IN(SHOW) | IN(SCHEDULE) | IN(BENCH),
+    [OPTION_ALPHA]         = { "--alpha", 0, "keep|drop|apply", IN(RUN) | IN(SHOW) | IN(SCHEDULE) | IN(BENCH) | IN(TUNE),
                                "what becomes of the opacity of an input picture: keep it as its last channel, drop "
                                "it, or apply it, which "
                                "multiplies the colours by it. If not given it is kept, and a note says so" },

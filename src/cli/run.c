@@ -73,6 +73,11 @@ static int schedule_for_run(Cli *cli, const Bindings *b, kn_options *options)
     if (asked ? !strcmp(asked, "none") : has)
         return DONE;
     options->scheduler = NULL;
+    bool tuned         = false;
+    if (option_given(cli, OPTION_TUNED) && tuned_use(cli, b, options->threads, &tuned) != DONE)
+        return FAILED;
+    if (tuned)
+        return DONE;
     if (option_given(cli, OPTION_MEASURE) && finalists_measure(cli, options, b, &asked) != DONE)
         return FAILED;
     return bindings_schedule(cli, b, asked, options, true);

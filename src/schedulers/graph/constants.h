@@ -170,7 +170,11 @@ enum {
     GRID_LEAST_STEP            = 4,        /* rows          chosen    of such a task */
     CHANNELS_MOST              = 4,        /* planes        chosen    that are interleaved */
     CHANNELS_MOST_OPS          = 64,       /* operations    chosen    of a copy: more would spill */
-    STEP_TILE_WIDE             = 8,        /* vectors       chosen    in a row of a tile of sums */
+    STEP_TILE_WIDE             = 16,       /* vectors       measured  in a row of a tile of sums: nl_means with 8 took
+                                              1.2 times as long, half of it for larger halos */
+    STEP_ROW_WIDE              = 2,        /* vectors       measured  of a window inside a step: two sums hide each
+                                              other's latency; nl_means with 1 took 1.1 to 1.2 times as long */
+    STEP_VECTOR_WIDE           = 4,        /* vectors       chosen    of a tile of sums that are computed together */
     STEP_TILE_HIGH             = 16,       /* rows          chosen    of a tile of sums */
     STEP_TRIVIAL_OPS           = 1,        /* operations    chosen    per point: less is recomputed for each tap */
     STEP_LEAST_STEPS           = 4,        /* steps         chosen    of a sum whose producers are inside its steps */
@@ -188,6 +192,9 @@ enum {
     ROWS_SHORT_WINDOW          = 16,       /* steps         chosen    that are unrolled */
     ROWS_MOST_UPSAMPLING       = 4,        /* points        chosen    for each point of the producer */
     VECTORS_OF_SUM             = 4,        /* vectors       chosen    that share the work of a step */
+    VECTORS_OF_SUM_BY_DATA     = 8,        /* vectors       measured  the same where data decide what a step reads:
+                                                                      max_filter, one thread of a Zen 3, in tiles of
+                                                                      64x80: 106 ms instead of 160 */
     REGISTERS_LEAST_STEPS      = 8,        /* steps         chosen    of a sum in registers */
     REGISTERS_MOST_VECTORS     = 4,        /* vectors       chosen    of a register tile along v */
     REGISTERS_LEAST_ROWS       = 4,        /* rows          chosen    of a register tile along u */
@@ -303,6 +310,50 @@ static const double REUSE_MOST_TIMES           = 32.0;   /* evaluations   chosen
 static const double STRIP_MOST_REDUNDANT       = 0.10;   /* of the work   chosen    of a group that is redundant, in
                                                                                     the halos of strips */
 static const double STRIP_MOST_OWN             = 0.40;   /* of the work   chosen    the same of one member */
+
+/* ---- Tuning ---------------------------------------------------------------------------------- */
+
+enum {
+    TUNE_BEAM                  = 4,        /* schedules     chosen    whose edits are candidates: the best, and others
+                                                                      nearly as fast */
+    TUNE_PROPOSALS             = 256,      /* edits         limit     that are predicted before a candidate is chosen */
+    TUNE_CHECK_ROUNDS          = 3,        /* rounds        chosen    of the last check, each in fresh processes */
+    TUNE_CHECK_PAIRS           = 11,       /* pairs         chosen    of turns in each of them */
+    TUNE_MOST_EDITS            = 3,        /* edits         chosen    of a candidate, where single ones are used up */
+    TUNE_SPREAD_TURNS          = 32,       /* turns         chosen    of the incumbent, over which its spread is taken */
+    GENETIC_POPULATION         = 128,      /* individuals   paper     Ragan-Kelley et al. 2013, section 5 */
+    GENETIC_ELITE_PERCENT      = 10,       /* per cent      chosen    of a population, which survive */
+    GENETIC_CROSSED_PERCENT    = 40,       /* per cent      chosen    of it, by crossover */
+    GENETIC_MUTATED_PERCENT    = 40,       /* per cent      chosen    of it, by mutation; the rest are random ones */
+    GENETIC_TOURNAMENT         = 3,        /* individuals   chosen    of which the fastest is a parent */
+    GENETIC_TRANSFORMS         = 6,        /* steps         chosen    of a function's domain; the paper limits them, too */
+    GENETIC_RESAMPLES          = 64,       /* draws         limit     until a valid individual */
+    GENETIC_SMALL_BOUND        = 16,       /* points        chosen    of a dimension, up to which it is not tiled */
+};
+
+static const double TUNE_CHANCE                = 0.8;    /* of the pairs  chosen    that a candidate worth having wins */
+static const double TUNE_WRONG_WINNER          = 0.01;   /* chance        chosen    at most, that the winner of a race
+                                                                                    is not faster */
+static const double TUNE_MISSED                = 0.1;    /* chance        chosen    at most, that a candidate worth
+                                                                                    having loses a race */
+static const double TUNE_HOPELESS              = 1.12;   /* of the time   chosen    of the incumbent, the median from
+                                                                                    which on a candidate is stopped */
+static const double TUNE_FAR_SLOWER            = 1.5;    /* of the time   chosen    the same after a single pair, which
+                                                                                    may be an accident */
+static const double TUNE_RIDGE                 = 4.0;    /* measurements  chosen    that a weight of 0 counts for */
+static const double TUNE_OPTIMISM              = 0.06;   /* log of time   chosen    for each deviation of a prediction:
+                                                                                    what is not known is tried */
+static const double TUNE_NEAR                  = 0.08;   /* log of time   chosen    behind the best, up to which others
+                                                                                    are edited, too */
+static const double TUNE_BUSY                  = 0.15;   /* of the time   chosen    median over least of equal turns,
+                                                                                    less 1: the machine is busy */
+static const double GENETIC_IMAGING            = 0.5;    /* chance        chosen    of the two mutations that know
+                                                                                    images; the paper: higher than the
+                                                                                    other six */
+static const double SIMULATED_COMPILE_SECONDS  = 0.1;    /* s             chosen    of compiling a candidate */
+static const double SIMULATED_ERROR            = 0.15;   /* log of time   chosen    deviation of a schedule's time from
+                                                                                    the model's */
+static const double SIMULATED_NOISE            = 0.02;   /* of the time   chosen    of a turn on a quiet machine */
 
 /* clang-format on */
 
