@@ -190,9 +190,12 @@ static void test_classes(void)
         check_text(rows[i].program, &without, rows[i].directive, false);
     }
     /* products have 8x8 sums in a thread, in the two dimensions that waste the least */
-    check_text("input a : f32(k, y, n)\ninput b : f32(x, k)\noutput out\n"
-               "out(x, y, n) = sum(b(x, k) * a(k, y, n) for k in 0..512)\nestimate out(256, 80, 100)\n",
-               &(SchedulerOptions){ .budget = 2 }, ".split(yi, yt, ye, 8).split(yt, yw, ya, 2)", true);
+    static const char product[] =
+        "input a : f32(k, y, n)\ninput b : f32(x, k)\noutput out\n"
+        "out(x, y, n) = sum(b(x, k) * a(k, y, n) for k in 0..512)\nestimate out(256, 80, 100)\n",
+                      *const split = ".split(yi, yt, ye, 8).split(yt, yw, ya, 2)";
+    check_text(product, &(SchedulerOptions){ .budget = 2 }, split, true);
+    check_text(product, &(SchedulerOptions){ .budget = 2, .no_products = true }, split, false);
 }
 
 /* ---- Time and memory ---- */

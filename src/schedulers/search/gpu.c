@@ -471,6 +471,7 @@ KernelDraft scheduler_gpu(const Graph *g, const Machine *m, const SchedulerOptio
                                          .left     = ARENA_ARRAY(arena, bool, n),
                                          .table    = ARENA_ARRAY(arena, bool, n),
                                          .patterns = !options->no_patterns,
+                                         .products = !options->no_products,
                                          .memory   = options->no_registers,
                                          .kernels  = ARENA_ARRAY(arena, Kernel, 2 * n) },
                             .node_of = ARENA_ARRAY(arena, int, n),
