@@ -518,7 +518,8 @@ const char *schedule_text(kn_pipeline *p, const ScheduleRequest *r, Arena *arena
         graph_print(&out, &w.graph);
         return text_string(&out);
     }
-    w.options = (SchedulerOptions){ .budget = r->budget > 0 ? r->budget : DEFAULT_BUDGET };
+    w.options = (SchedulerOptions){ .budget      = r->budget > 0 ? r->budget : DEFAULT_BUDGET,
+                                    .no_products = r->device == DEVICE_OPENCL };
     w.asked   = scheduler_find(r->scheduler, &w.options);
     if (!suits_target(p->cx, r, w.asked))
         return NULL;

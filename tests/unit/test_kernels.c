@@ -137,6 +137,67 @@ static void test_figures(void)
     graph_of_end(&o);
 }
 
+/* ---- Classes of programs beyond the paper ---- */
+
+/* The text of a schedule, which has, or has not, some directive. */
+static void check_text(const char *program, const SchedulerOptions *options, const char *directive, bool has)
+{
+    GraphOf o;
+    Text    out;
+    graph_of(&o, program);
+    o.machine.device = device_of("h200");
+    KernelDraft k    = scheduler_gpu(&o.graph, &o.machine, options, &o.arena);
+    text_init(&out, &o.arena);
+    kernel_draft_print(&out, &k, &o.arena);
+    CHECK(!!strstr(text_string(&out), directive) == has, "%s%s in\n%s", has ? "no " : "", directive, text_string(&out));
+    graph_of_end(&o);
+}
+
+static void test_classes(void)
+{
+    static const struct {
+        const char      *directive, *program;
+        SchedulerOptions without;
+    } rows[] = {
+        /* a sum of many steps that is read at several places is in registers, and stored once */
+        { "s.compute_at(s.stage, ",
+          "param n : i32 = 50\ninput in : f32(x, y)\noutput out\n"
+          "s(x, y) = 0.0\ns(x, y) += in(x+i, y) * in(x, y+i) for i in 0..n\n"
+          "out(x, y) = s(x, y) + s(x+1, y) * s(x, y+1)\nestimate out(1536, 2560)\n",
+          { .no_registers = true } },
+        /* a scan along rows is stored transposed */
+        { ".reorder_storage(y, x)",
+          "input in : f32(x, y)\noutput out\nr(x, y) = in(x, y)\n"
+          "r(i, y) = 0.5*r(i-1, y) + in(i, y) for i in 1..in.width\n"
+          "out(x, y) = sqrt(r(x, y))\nestimate out(1536, 2560)\n",
+          { .no_patterns = true } },
+        /* a cell of a grid of histograms is one thread's, with both planes */
+        { ".unroll(c, 2).unroll(i)",
+          "input in : f32(x, y)\noutput out\ng(x, y, z, c) = 0.0\n"
+          "g(x, y, i32(edge(in)(4*x+i, 4*y+j) * 8), c) += f32(c) + edge(in)(4*x+i, 4*y+j) for j in 0..4, i in 0..4\n"
+          "out(x, y, z, c) = g(x, y, z, c) + g(x+1, y, z, c)\nestimate out(300, 400, 8, 2)\n",
+          { .no_patterns = true } },
+        /* steps that read a table of numbers are copies */
+        { ".unroll(d)",
+          "input in : f32(x, y)\noutput out\nh(d) = d*d % 7\n"
+          "out(x, y) = max(in(x+d, y+h(d)) for d in 0..40)\nestimate out(1536, 2560)\n",
+          { .no_tables = true } },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        SchedulerOptions without = rows[i].without;
+        without.budget           = 2;
+        check_text(rows[i].program, &(SchedulerOptions){ .budget = 2 }, rows[i].directive, true);
+        check_text(rows[i].program, &without, rows[i].directive, false);
+    }
+    /* products have 8x8 sums in a thread, in the two dimensions that waste the least */
+    static const char product[] =
+        "input a : f32(k, y, n)\ninput b : f32(x, k)\noutput out\n"
+        "out(x, y, n) = sum(b(x, k) * a(k, y, n) for k in 0..512)\nestimate out(256, 80, 100)\n",
+                      *const split = ".split(yi, yt, ye, 8).split(yt, yw, ya, 2)";
+    check_text(product, &(SchedulerOptions){ .budget = 2 }, split, true);
+    check_text(product, &(SchedulerOptions){ .budget = 2, .no_products = true }, split, false);
+}
+
 /* ---- Time and memory ---- */
 
 static void test_apps(void)
@@ -171,6 +232,7 @@ int main(void)
     test_occupancy();
     test_listing();
     test_figures();
+    test_classes();
     test_apps();
     return check_done();
 }

@@ -184,6 +184,13 @@ static void add_text_row(Text *out, const char *const *cells)
     text_add(out, "\n");
 }
 
+/* What schedules a function that has no tiles. */
+static const char *left_words(const KernelDraft *k, int head)
+{
+    return k->patterns && kernel_pattern_of(&k->d, head) != KERNEL_PLAIN ? "by its pattern"
+                                                                         : "as the compiler's default has it";
+}
+
 void explain_kernels(Text *out, const KernelDraft *k, const char *report)
 {
     const char *cells[COLUMNS];
@@ -192,7 +199,7 @@ void explain_kernels(Text *out, const KernelDraft *k, const char *report)
     for (int i = 0; i < k->d.group_count; i++) {
         const int head = k->d.groups[i].head;
         if (k->left[head]) {
-            text_printf(out, "%-16s as the compiler's default has it\n", k->d.graph->nodes[head].func->name);
+            text_printf(out, "%-16s %s\n", k->d.graph->nodes[head].func->name, left_words(k, head));
             continue;
         }
         kernel_row(k, i, report, out->arena, cells);
@@ -274,8 +281,8 @@ void explain_kernels_html(Text *out, const KernelDraft *k, const char *report, c
         if (k->left[head]) {
             text_add(out, "<tr><td class=\"words\">");
             explain_escape(out, k->d.graph->nodes[head].func->name);
-            text_printf(out, "</td><td class=\"words\" colspan=\"%d\">as the compiler's default has it</td></tr>\n",
-                        COLUMNS - 1);
+            text_printf(out, "</td><td class=\"words\" colspan=\"%d\">%s</td></tr>\n", COLUMNS - 1,
+                        left_words(k, head));
             continue;
         }
         kernel_row(k, i, report, out->arena, cells);

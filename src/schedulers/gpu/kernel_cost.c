@@ -120,8 +120,8 @@ static KernelSpan span_read(const Edge *e, int d, const KernelSpan *reader)
     const AccessRange *r = &e->access[d];
     if (r->var < 0)
         return (KernelSpan){ (double)(floor_div(r->hi, r->den) - floor_div(r->lo, r->den) + 1), 1 };
-    const KernelSpan of = reader[r->var];
-    const int64_t    by = of.aligned * (r->num < 0 ? -r->num : r->num);
+    const KernelSpan of   = reader[r->var];
+    const int64_t    by   = of.aligned * (r->num < 0 ? -r->num : r->num);
     const double     wide = (double)(r->hi - r->lo), long_way = fabs((double)r->num) * (of.points - 1) + wide;
     if (r->den == 1)
         return (KernelSpan){ long_way + 1, least_int(by, MOST_ALIGNED) };
@@ -162,7 +162,8 @@ static void begin_spans(KernelSpace *s, int unit, const int64_t *each)
             memset(s->span[node->in[k]->producer], 0, sizeof s->span[0]);
     }
     for (int d = 0; d < s->g->nodes[unit].rank; d++)
-        s->span[unit][d] = (KernelSpan){ (double)box_extent(&s->thread[unit], d), unit == s->head ? kernel_alignment(s, d, each[d]) : 1 };
+        s->span[unit][d] = (KernelSpan){ (double)box_extent(&s->thread[unit], d),
+                                         unit == s->head ? kernel_alignment(s, d, each[d]) : 1 };
 }
 
 /* The points of each node of the group that are computed for these boxes, in s->points: those of its box, or of a
@@ -279,10 +280,10 @@ static void count_loads(const KernelSpace *s, int unit, const int64_t *each, int
         const int        p        = s->touched[i];
         const GraphNode *from     = &s->g->nodes[p];
         const double     elements = elements_read(s, p, false), stride = stride_of(s, unit, p);
-        const double     bytes    = (double)from->bytes;
-        const double     row  = from->rank ? fmax(1, least(elements, s->span[p][0].points)) : 1;
-        const double     own  = stride == 1 && from->rank ? least(across, row) : 0;
-        const double     wide = own > 0 ? width_of(from, own) : 1;
+        const double     bytes = (double)from->bytes;
+        const double     row   = from->rank ? fmax(1, least(elements, s->span[p][0].points)) : 1;
+        const double     own   = stride == 1 && from->rank ? least(across, row) : 0;
+        const double     wide  = own > 0 ? width_of(from, own) : 1;
         const double     rows = elements / row, loads = rows * (own / wide + row - own);
         w->loads += loads;
         w->wavefronts += rows * (own / wide * wavefronts_of(across * stride, wide, bytes) +
@@ -297,8 +298,8 @@ static void count_loads(const KernelSpace *s, int unit, const int64_t *each, int
 static double copies_of_steps(const KernelSpace *s, int node, int def)
 {
     const int64_t steps = kernel_steps_of_table(s->k, node);
-    return s->k->table[node] ? 0
-           : !def            ? 1
+    return s->k->table[node]                                      ? 0
+           : !def                                                 ? 1
            : s->k->d.choices[node].where == WHERE_INLINE || steps ? s->g->nodes[node].defs[def].steps
                                                                   : 1;
 }

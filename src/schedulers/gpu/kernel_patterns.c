@@ -25,9 +25,8 @@ static bool is_grid(const Draft *d, int s)
 {
     const DefFacts *facts = &d->facts[s].defs[1];
     const Update   *u     = &d->graph->nodes[s].func->updates[0];
-    return d->graph->nodes[s].rank > 2 && (facts->free & 3) == 3 && !facts->other_points &&
-           has_plain_bounds(facts) && u->rvar_count > 0 &&
-           d->facts[s].readers.count;
+    return d->graph->nodes[s].rank > 2 && (facts->free & 3) == 3 && !facts->other_points && has_plain_bounds(facts) &&
+           u->rvar_count > 0 && d->facts[s].readers.count;
 }
 
 KernelPattern kernel_pattern_of(const Draft *d, int s)
@@ -129,7 +128,7 @@ static void print_grid_rows(Text *out, const Draft *d, int s, int64_t wide)
     for (int i = 0; i < node->in_count; i++) {
         const Edge      *e    = node->in[i];
         const GraphNode *from = &d->graph->nodes[e->producer];
-        int              dim  = -1, moved = 0;
+        int              dim = -1, moved = 0;
         if (e->update < 0 || from->kind != NODE_PURE || e->gathers || d->choices[e->producer].where != WHERE_INLINE)
             continue;
         for (int k = 0; k < from->rank; k++)
@@ -162,8 +161,8 @@ static void print_grid(Text *out, const Draft *d, int s)
         const char *order[MOST_LOOP_NAMES], *blocks[KN_MAX_RANK] = { xo, yo };
         int         count = 0, block_count = 2, planes = -1;
         kernel_print_name(out, f, k);
-        text_printf(out, "%s.split(%s, %s, %s, %d).split(%s, %s, %s, %d)", k < 0 ? ".compute_root()" : "", f->args[0], xo,
-                    xi, WARP_SIZE, f->args[1], yo, yi, GRID_ROWS);
+        text_printf(out, "%s.split(%s, %s, %s, %d).split(%s, %s, %s, %d)", k < 0 ? ".compute_root()" : "", f->args[0],
+                    xo, xi, WARP_SIZE, f->args[1], yo, yi, GRID_ROWS);
         for (int i = 2; i < f->rank; i++) {
             const bool free = k < 0 || d->facts[s].defs[1].free >> i & 1;
             if (free && k >= 0 && planes < 0 && node_extent(node, i) <= KERNEL_FEW_PLANES)
@@ -175,7 +174,7 @@ static void print_grid(Text *out, const Draft *d, int s)
             order[count++] = f->args[planes];
         for (int i = k < 0 ? 0 : u->rvar_count; i-- > 0;)
             order[count++] = u->rvars[i].name;
-        block_count = kernel_fuse_blocks(out, blocks, block_count);
+        block_count    = kernel_fuse_blocks(out, blocks, block_count);
         order[count++] = xi;
         order[count++] = yi;
         for (int i = 0; i < block_count; i++)
@@ -247,10 +246,11 @@ static void print_scan_def(Text *out, const KernelDraft *k, int s, int update)
     const Func    *f      = draft->graph->nodes[s].func;
     const bool     turned = kernel_is_turned(k, s);
     const bool     staged = turned && update >= 0 && has_staged_rows(draft, s, update);
-    const uint32_t free   = update >= 0 ? draft->facts[s].defs[update + 1].free : ((1u << f->rank) - 1) & (turned ? ~1u : ~0u);
-    LoopNames      names  = loop_names(out->arena, f, update);
-    const char    *blocks[KN_MAX_RANK], *order[MOST_LOOP_NAMES], *thread = NULL, *steps = NULL;
-    int            block_count = 0, count = 0;
+    const uint32_t free =
+        update >= 0 ? draft->facts[s].defs[update + 1].free : ((1u << f->rank) - 1) & (turned ? ~1u : ~0u);
+    LoopNames   names = loop_names(out->arena, f, update);
+    const char *blocks[KN_MAX_RANK], *order[MOST_LOOP_NAMES], *thread = NULL, *steps = NULL;
+    int         block_count = 0, count = 0;
     kernel_print_name(out, f, update);
     if (update < 0)
         text_add(out, ".compute_root()");

@@ -112,7 +112,9 @@ static UnitText split_head(const Printer *p, const KernelShape *shape, int updat
             l->block = loop_name(&names, v, "o");
             rest     = loop_name(&names, v, "i");
             text_printf(p->out, ".split(%s, %s, %s, %lld%s)", v, l->block, rest, (long long)tile,
-                        whole_tiles ? ", tail: shift_inward" : kernel_holds_sums(p->k, p->space.head) ? ", tail: guard" : "");
+                        whole_tiles                              ? ", tail: shift_inward"
+                        : kernel_holds_sums(p->k, p->space.head) ? ", tail: guard"
+                                                                 : "");
         }
         if (tile > each && each > 1) {
             l->thread = loop_name(&names, v, "t");

@@ -43,7 +43,7 @@ static bool has_operands(const KernelSpace *s, const GraphNode *sum, int x, int 
     for (int i = 0; i < sum->in_count; i++) {
         if (sum->in[i]->update < 0)
             continue;
-        const Func *of = s->g->nodes[sum->in[i]->producer].func;
+        const Func *of   = s->g->nodes[sum->in[i]->producer].func;
         const bool  by_x = dim_moved(s, sum->func, of, x) >= 0, by_y = dim_moved(s, sum->func, of, y) >= 0;
         if (by_x == by_y || dim_moved(s, sum->func, of, step_variable(sum->func)) < 0)
             return false;
@@ -102,12 +102,12 @@ static ProductLoops split(const Product *p, const Func *f, LoopNames *names, boo
 {
     const char  *x = f->args[p->x], *y = f->args[p->y];
     const int    wide = (int)p->shape->tile[p->x], high = (int)p->shape->tile[p->y];
-    ProductLoops l = { .xg = loop_name(names, x, "g"),
-                       .xt = loop_name(names, x, "t"),
-                       .xe = loop_name(names, x, "e"),
-                       .yw = loop_name(names, y, "w"),
-                       .ya = loop_name(names, y, "a"),
-                       .ye = loop_name(names, y, "e") };
+    ProductLoops l  = { .xg = loop_name(names, x, "g"),
+                        .xt = loop_name(names, x, "t"),
+                        .xe = loop_name(names, x, "e"),
+                        .yw = loop_name(names, y, "w"),
+                        .ya = loop_name(names, y, "a"),
+                        .ye = loop_name(names, y, "e") };
     const char  *xr = loop_name(names, x, "r"), *yt = loop_name(names, y, "t");
     if (head) {
         const char *xi = loop_name(names, x, "i"), *yi = loop_name(names, y, "i");

@@ -54,7 +54,8 @@ static bool *find_constant_spans(const Graph *g, Arena *arena)
 static bool clamps_inputs(const Graph *g)
 {
     for (int i = 0; i < g->edge_count; i++)
-        for (int d = 0; g->nodes[g->edges[i].producer].kind == NODE_INPUT && d < g->nodes[g->edges[i].producer].rank; d++)
+        for (int d = 0; g->nodes[g->edges[i].producer].kind == NODE_INPUT && d < g->nodes[g->edges[i].producer].rank;
+             d++)
             if (g->edges[i].access[d].var >= 0 && !access_is_clamped(&g->edges[i].access[d]))
                 return false;
     return true;
@@ -65,7 +66,8 @@ static bool is_divided(const KernelSpace *s, int d)
 {
     for (int i = 0; i < s->among_count; i++) {
         const GraphNode *node = &s->g->nodes[s->among[i]];
-        for (int k = 0; kernel_in_threads(s, s->among[i], s->head) | (s->among[i] == s->head) && k < node->in_count; k++)
+        for (int k = 0; kernel_in_threads(s, s->among[i], s->head) | (s->among[i] == s->head) && k < node->in_count;
+             k++)
             for (int e = 0; e < s->g->nodes[node->in[k]->producer].rank; e++) {
                 const AccessRange *r = &node->in[k]->access[e];
                 if (r->var >= 0 && r->den % 2 == 0 && s->depends[s->among[i]][r->var] == 1u << d)

@@ -147,7 +147,7 @@ static void step_sizes(Trial *t)
 static bool choose_staged(Trial *t)
 {
     KernelShape shape = { .inside = 0 };
-    if (t->s->paper || !kernel_product_shape(t->s, t->dims.x, &shape))
+    if (t->s->paper || !t->s->k->products || !kernel_product_shape(t->s, t->dims.x, &shape))
         return false;
     try_shape(t, &shape);
     return true;

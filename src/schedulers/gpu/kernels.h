@@ -74,6 +74,7 @@ typedef struct KernelDraft {
     bool         *left;     /* by node: it has no tiles: a pattern, or the compiler's default kernels */
     bool         *table;    /* by node: its elements are numbers in the steps that read it, which are copies */
     bool          patterns; /* those that are left have the schedules of their patterns */
+    bool          products; /* long sums of products have the blocks of kernel_products.c */
     bool          memory;   /* sums of heads are accumulated in memory, step by step */
     Kernel       *kernels;  /* by group */
 } KernelDraft;

@@ -114,11 +114,11 @@ enum {
     PLACE_PASSES               = 2,        /* passes        limit     over all stages in their other places */
     KERNEL_MOST_TABLE          = 4096,     /* points        chosen    of a table in shared memory */
     SCAN_COPIES                = 32,       /* steps         chosen    of a scan that are unrolled: they read ahead */
-    TABLE_MOST_STEPS           = 64,       /* steps         limit     of a sum that are copies, so that elements of tables
-                                                                      are numbers */
-    GRID_ROWS                  = 4,        /* cells         chosen    of a block of a grid, along its second dimension */
+    TABLE_MOST_STEPS           = 64,       /* steps         limit     of a sum that are copies, so that elements of
+                                                                      tables are numbers */
+    GRID_ROWS                  = 4,        /* cells         chosen    of a block of a grid, along y */
     GRID_MOST_ROW              = 16,       /* steps         chosen    of a cell that are read at once */
-    TURNED_TILE                = 32,       /* points        chosen    of a tile of a transposed scan, along both sides */
+    TURNED_TILE                = 32,       /* points        chosen    of a tile of a transposed scan, both ways */
     TURNED_EACH                = 8,        /* points        chosen    of a thread that turns it back */
     TURNED_THREADS             = 128,      /* threads       chosen    that load what a warp scans */
     STAGED_LEAST_STEPS         = 64,       /* steps         chosen    of a sum whose operands are in shared memory */

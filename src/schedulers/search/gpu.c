@@ -68,8 +68,8 @@ static bool has_expr(const Graph *g, const Func *f, void (*find)(const Expr *, v
 static bool is_table(const Gpu *u, int s)
 {
     const GraphNode *node = &u->g->nodes[s];
-    bool             all  = is_defined(node) && node->rank && draft_may_inline(&u->k.d, s) &&
-               !has_expr(u->g, node->func, find_unknown);
+    bool             all =
+        is_defined(node) && node->rank && draft_may_inline(&u->k.d, s) && !has_expr(u->g, node->func, find_unknown);
     for (int i = 0; all && i < node->in_count; i++)
         all = u->k.table[node->in[i]->producer];
     return all;
@@ -125,14 +125,15 @@ static void begin(Gpu *u)
         find_tables(u);
     for (int s = u->g->node_count; s-- > 0;) {
         const GraphNode *node = &u->g->nodes[s];
-        u->k.left[s]          = node->kind != NODE_INPUT &&
-                       (!is_defined(node) || has_expr(u->g, node->func, find_c) || (node->rank && !kernel_may_head(d, s)));
+        u->k.left[s]          = node->kind != NODE_INPUT && (!is_defined(node) || has_expr(u->g, node->func, find_c) ||
+                                                    (node->rank && !kernel_may_head(d, s)));
         if (node->kind == NODE_INPUT) {
             d->choices[s] = (Choice){ .where = WHERE_ROOT, .group = -1 };
             continue;
         }
         draft_make_root(d, s);
-        if (!u->options->no_inlining && may_inline(u, s) && (is_trivial(u->g, node) || is_short_sum(u, s) || u->k.table[s]))
+        if (!u->options->no_inlining && may_inline(u, s) &&
+            (is_trivial(u->g, node) || is_short_sum(u, s) || u->k.table[s]))
             d->choices[s].where = WHERE_INLINE;
         else
             u->k.left[s] |= !node->rank;
@@ -470,6 +471,7 @@ KernelDraft scheduler_gpu(const Graph *g, const Machine *m, const SchedulerOptio
                                          .left     = ARENA_ARRAY(arena, bool, n),
                                          .table    = ARENA_ARRAY(arena, bool, n),
                                          .patterns = !options->no_patterns,
+                                         .products = !options->no_products,
                                          .memory   = options->no_registers,
                                          .kernels  = ARENA_ARRAY(arena, Kernel, 2 * n) },
                             .node_of = ARENA_ARRAY(arena, int, n),

@@ -49,6 +49,7 @@ static const struct Switch {
     { "nesting", offsetof(SchedulerOptions, no_nesting) },
     { "patterns", offsetof(SchedulerOptions, no_patterns) },
     { "places", offsetof(SchedulerOptions, no_places) },
+    { "products", offsetof(SchedulerOptions, no_products) },
     { "tables", offsetof(SchedulerOptions, no_tables) },
     { "registers", offsetof(SchedulerOptions, no_registers) },
     { "greedy", offsetof(SchedulerOptions, dp_groups) },

@@ -16,7 +16,8 @@ typedef struct SchedulerOptions {
     uint32_t without;                                                          /* 1 << RuleId: rules to leave out */
     bool     no_inlining, no_two_levels, no_repair, greedy_fusion, plain_cost; /* parts of dp */
     bool     no_robust;                                                        /* a part of auto */
-    bool     no_fusion, no_nesting, no_places, no_patterns, no_registers, no_tables, dp_groups; /* parts of gpu */
+    bool     no_fusion, no_nesting, no_places, no_patterns, no_registers, no_tables, no_products; /* parts of gpu */
+    bool     dp_groups;                                                                           /* likewise */
 } SchedulerOptions;
 
 typedef Draft SchedulerRun(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena);
