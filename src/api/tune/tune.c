@@ -18,8 +18,9 @@
 
 /* Limits of a candidate, in seconds; that of a run is a least value. */
 static const double compile_limit = 60, run_limit = 3;
-/* Of the budget, for the search; the rest is for the last check. */
-static const double search_share = 0.94, default_budget = 60;
+static const double default_budget = 60;
+/* Of the budget of a simulation, for the search; the rest is for the last check. */
+static const double search_share = 0.94;
 
 typedef struct Tune {
     kn_pipeline           *p;
@@ -37,6 +38,7 @@ typedef struct Tune {
     Tuner                 *tuner;
     Machine                machine;
     double                 begun, budget;
+    double                 opening; /* seconds that opening a batch took, at most */
     bool                   stopped, busy;
     int                    bugs;
 } Tune;
@@ -56,10 +58,14 @@ static bool stops(void *user)
     return ((const Tune *)user)->stopped;
 }
 
+/* Is there time left beyond that of the last check: fresh processes, and turns of at least 4 ms? */
 static bool goes_on(void *user)
 {
-    const Tune *t = user;
-    return !t->stopped && seconds(user) < search_share * t->budget;
+    const double least_turn = 0.004;
+    const Tune  *t          = user;
+    const double turn       = t->workers.shortest > least_turn ? t->workers.shortest : least_turn;
+    const double check      = TUNE_CHECK_ROUNDS * (t->opening + 2 * TUNE_CHECK_PAIRS * turn);
+    return !t->stopped && seconds(user) + check < t->budget;
 }
 
 static bool recall(void *user, const TuneTrial *trial, TuneOutcome *outcome)
@@ -124,7 +130,10 @@ static void choose_host(Tune *t)
 /* Workers have a `user` of their own. */
 static void open_trials(void *user, TuneTrial *const *trials, int count)
 {
-    workers_open(&((Tune *)user)->workers, trials, count);
+    Tune        *t     = user;
+    const double begin = workers_now();
+    workers_open(&t->workers, trials, count);
+    t->opening = fmax(t->opening, workers_now() - begin);
 }
 
 static double sample(void *user, TuneTrial *trial)
