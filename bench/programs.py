@@ -7,7 +7,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 # Sets of programs: what stands behind {} is a program's name.
 SETS = {"apps": "apps/{0}/{0}.kiln", "fresh": "bench/fresh/{0}.kiln", "learn": "bench/unseen/learn/{0}.kiln", "held": "bench/unseen/held/{0}.kiln",
-        "opencv": "bench/peers/opencv/{0}.kiln"}
+        "fresh_gpu": "bench/fresh_gpu/{0}.kiln", "opencv": "bench/peers/opencv/{0}.kiln"}
 
 
 def names_of(kind):

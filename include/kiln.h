@@ -326,6 +326,12 @@ KN_API const char *kn_schedule_show(kn_pipeline *p, kn_schedule_view view, const
 KN_API const char *kn_calibrate(kn_context *cx, const char *before, int (*progress)(void *user, int done, int all),
                                 void *user);
 
+/* The same for the device of a target, "cuda" or "opencl", by kernels: copies in its memory and in its cache, shared
+ * memory, arithmetic, atomics, loads that wait for each other, launches, copies from and to the host. Takes a few
+ * seconds. Gives the lines gpu_…= of the text for `machine`; an error if there is no device. */
+KN_API const char *kn_calibrate_device(kn_context *cx, const char                           *target,
+                                       int (*progress)(void *user, int done, int all), void *user);
+
 /* Fills a buffer from an expression of the language over its coordinates, which are i64 and named `dims`; the
  * result is converted to the buffer's type. */
 KN_API kn_status kn_fill(kn_context *cx, kn_buffer *b, const char *const *dims, const char *formula);

@@ -230,6 +230,10 @@ typedef struct kn_device_info {
     int32_t        most_threads;         /* of a block */
     int32_t        most_blocks[3];       /* of a grid: x, y, z */
     uint64_t       memory, block_memory; /* bytes; those of shared memory that a block may have */
+    /* Of a multiprocessor: resident threads and blocks, registers, bytes of shared memory, and of these what the system
+     * takes for each block; bytes of the L2 cache. 0: the driver does not tell. */
+    int32_t  sm_threads, sm_blocks, sm_registers;
+    uint64_t sm_memory, reserved_memory, cache;
 } kn_device_info;
 
 /* How many devices of that kind there are; 0 also where there is no driver, and kn_rt_last_error() says why. OpenCL's
@@ -252,8 +256,9 @@ KN_API kn_status kn_rt_set_device(kn_rt *rt, kn_device *device);
 
 /* A pipeline built for `host-cuda` or `host-opencl` has code for a device and code for the host alone. A call runs on a
  * device if one of its buffers has a copy there; else where the instance was told, or the environment's KN_PLACE says,
- * host or device; else on a device if there is one, and on the host if not. An error of a device, as too little memory,
- * is an error of the call: it is not run again on the host. */
+ * host or device; else, if both halves have schedules of `auto`, where it is predicted to be faster, copies counted;
+ * else on a device. Where there is none, on the host. An error of a device, as too little memory, is an error of the
+ * call: it is not run again on the host. */
 typedef enum kn_place { KN_ANYWHERE, KN_ON_HOST, KN_ON_DEVICE } kn_place;
 KN_API kn_status kn_rt_set_place(kn_rt *rt, kn_place place);
 /* Where the last call of a pipeline in this thread ran; KN_ANYWHERE: there was none, or its buffers were refused. */

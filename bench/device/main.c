@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Measures on a GPU what lies beside this program.
  *
- *     measure [--quick] [--golden] [--out FILE] [APP ...]
+ *     measure [--quick | --brief] [--golden] [--seconds N] [--out FILE] [APP ...]
  *
  * Takes   the cases, the libraries peer-*.so beside the program (device.h says what they are), goldens.
  * Gives   a table on stdout, and a line of JSON for each thing that was measured in FILE (device.jsonl).
@@ -11,6 +11,9 @@
  *
  * --golden: only goldens, no times. Times are measured after 3 calls. `sync` is that of a call and waiting for it,
  * `batch` that of up to 100 calls and waiting for all of them, divided by their number: the least of 10 batches.
+ * --quick has fewer batches, and --brief shorter ones: it is for many schedules of each case, so the driver compiles
+ * all kernels first, several cases at a time, and keeps them in a cache of its own. --seconds: cases that would begin
+ * later are left out, and said.
  */
 #include "cuda.h"
 #include "program.h"
@@ -29,24 +32,28 @@
 #include <unistd.h>
 
 enum {
-    PEERS       = 16,
-    WARM_UPS    = 3,
-    BATCHES     = 10,
-    BATCH_LEAST = 3,
-    BATCH_CALLS = 100,
-    SYNC_LEAST  = 5,
-    SYNC_MOST   = 1000,
-    PATIENCE    = 240
+    PEERS         = 40,
+    WARM_UPS      = 3,
+    BATCHES       = 10,
+    FEW_BATCHES   = 3,
+    BATCH_LEAST   = 3,
+    BATCH_CALLS   = 100,
+    SYNC_LEAST    = 5,
+    SYNC_MOST     = 1000,
+    PATIENCE      = 240,
+    COMPILE_PARTS = 4 /* processes that compile the kernels of a case */
 };
 
 /* Of the calls one by one, of one batch, and what both take at most where a call is long. */
 static const double sync_seconds = 0.1, batch_seconds = 0.06, most_seconds = 2;
-static const size_t copy_bytes = (size_t)2 << 30;
+static const double brief_seconds = 0.02; /* of the calls one by one, and of one batch */
+static const size_t copy_bytes    = (size_t)2 << 30;
 
 static struct {
     char        folder[4096];
     const char *out;
-    bool        quick, golden;
+    bool        quick, brief, golden;
+    double      seconds; /* 0: no limit */
     char      **apps;
     int         app_count;
 } options;
@@ -298,7 +305,7 @@ static bool take_times(const DevicePeer *peer, void *prepared, Times *t)
     double       each[SYNC_MOST];
     int          n     = 0;
     const int    few   = options.quick ? 3 : SYNC_LEAST;
-    const double begin = seconds_now(), end = begin + (options.quick ? 0.02 : sync_seconds);
+    const double begin = seconds_now(), end = begin + (options.quick ? brief_seconds : sync_seconds);
     while (n < SYNC_MOST && (n < few || seconds_now() < end) && (n == 0 || seconds_now() < begin + most_seconds)) {
         const double start = seconds_now();
         if (!call_and_wait(peer, prepared))
@@ -309,9 +316,9 @@ static bool take_times(const DevicePeer *peer, void *prepared, Times *t)
     t->sync   = each[0];
     t->median = each[n / 2];
     t->batch  = INFINITY;
-    t->calls  = (int)(1e3 * batch_seconds / t->sync);
+    t->calls  = (int)(1e3 * (options.brief ? brief_seconds : batch_seconds) / t->sync);
     t->calls  = t->calls < BATCH_LEAST ? BATCH_LEAST : t->calls > BATCH_CALLS ? BATCH_CALLS : t->calls;
-    for (int batch = 0; batch < (options.quick ? 3 : BATCHES); batch++) {
+    for (int batch = 0; batch < (options.quick ? FEW_BATCHES : BATCHES); batch++) {
         const double start = seconds_now();
         if (batch && start > begin + 2 * most_seconds)
             break;
@@ -393,6 +400,70 @@ static void run_case(const Case *c)
         write_result(c, "kiln", "", s.bytes, NULL, NULL, "not built");
 }
 
+/* ---- Compiling beforehand ---- */
+
+/* Calls a part of Kiln's entries once, on memory of any contents: the driver keeps what it compiles for that. */
+static void compile_case(const Case *c, int part)
+{
+    CudaDevice about;
+    void      *context = cuda_open(&about);
+    Setting    s       = { .c = c, .out = array_make(&c->out, true) };
+    load_peers();
+    for (int k = 0; k < CASE_INPUTS && c->inputs[k].name; k++) {
+        s.inputs[k] = array_make(&c->inputs[k], true);
+        cuda_fill(s.inputs[k].device, 0, array_bytes(&s.inputs[k]));
+    }
+    for (int k = part; k < peer_count; k += COMPILE_PARTS) {
+        const DeviceEntry *entry = entry_named(peers[k], c->app, c->label);
+        if (strncmp(peers[k]->name, "kiln", 4) || !strcmp(peers[k]->name, "kiln-host") || !entry ||
+            !peers[k]->open(context))
+            continue;
+        DeviceArg args[DEVICE_ARGS];
+        const int count    = arguments(&s, entry, &s.out, args);
+        void     *prepared = peers[k]->prepare(entry, args, count);
+        if (prepared)
+            call_and_wait(peers[k], prepared);
+    }
+}
+
+static bool wanted(const Case *c)
+{
+    for (int k = 0; k < options.app_count; k++)
+        if (!strcmp(options.apps[k], c->app))
+            return true;
+    return options.app_count == 0;
+}
+
+/* As many parts at a time as there are processors. What fails here fails again, and is told, when it is measured. */
+static void compile_all(void)
+{
+    static char folder[] = "/tmp/kiln-device-XXXXXX";
+    const long  most     = sysconf(_SC_NPROCESSORS_ONLN);
+    long        running  = 0;
+    if (!mkdtemp(folder))
+        fail("%s: %s", folder, strerror(errno));
+    setenv("CUDA_CACHE_PATH", folder, 1);
+    setenv("CUDA_CACHE_MAXSIZE", "2147483648", 1);
+    setenv("CUDA_CACHE_DISABLE", "0", 1);
+    for (int part = 0; part < COMPILE_PARTS; part++)
+        for (const Case *c = cases; c->app; c++) {
+            if (c->golden || !wanted(c))
+                continue;
+            while (running >= most)
+                running -= wait(NULL) > 0;
+            fflush(NULL);
+            const pid_t child = fork();
+            if (child == 0) {
+                alarm(PATIENCE);
+                compile_case(c, part);
+                _exit(0);
+            }
+            running += child > 0;
+        }
+    while (wait(NULL) > 0)
+        continue;
+}
+
 /* ---- The machine ---- */
 
 static void describe(void)
@@ -458,27 +529,24 @@ static void describe_part(const Case *c)
     describe();
 }
 
-static bool wanted(const Case *c)
-{
-    for (int k = 0; k < options.app_count; k++)
-        if (!strcmp(options.apps[k], c->app))
-            return true;
-    return options.app_count == 0;
-}
-
 int main(int argc, char **argv)
 {
-    int k       = 1;
-    options.out = "device.jsonl";
+    const double begin = seconds_now();
+    int          k     = 1;
+    options.out        = "device.jsonl";
     for (; k < argc && argv[k][0] == '-'; k++) {
         if (!strcmp(argv[k], "--quick"))
             options.quick = true;
+        else if (!strcmp(argv[k], "--brief"))
+            options.quick = options.brief = true;
+        else if (!strcmp(argv[k], "--seconds") && k + 1 < argc)
+            options.seconds = atof(argv[++k]);
         else if (!strcmp(argv[k], "--golden"))
             options.golden = true;
         else if (!strcmp(argv[k], "--out") && k + 1 < argc)
             options.out = argv[++k];
         else
-            fail("usage: %s [--quick] [--golden] [--out FILE] [APP ...]", argv[0]);
+            fail("usage: %s [--quick | --brief] [--golden] [--seconds N] [--out FILE] [APP ...]", argv[0]);
     }
     options.apps      = argv + k;
     options.app_count = argc - k;
@@ -491,9 +559,16 @@ int main(int argc, char **argv)
     setenv("CUDA_CACHE_DISABLE", "1", 0);
     if (!in_process(describe_part, NULL))
         return 1;
+    if (options.brief)
+        compile_all();
     bool all = true;
-    for (const Case *c = cases; c->app; c++)
-        if (wanted(c) && (c->golden || !options.golden))
+    for (const Case *c = cases; c->app; c++) {
+        if (!wanted(c) || (!c->golden && options.golden) || (c->golden && options.brief))
+            continue;
+        if (options.seconds > 0 && seconds_now() - begin > options.seconds)
+            fprintf(stderr, "measure: %s %s is left out: the time is over\n", c->app, c->label);
+        else
             all = in_process(run_case, c) && all;
+    }
     return fclose(results) || !all;
 }

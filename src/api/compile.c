@@ -9,6 +9,10 @@
 #include "api/backend.h"
 #include "api/cache.h"
 #include "api/schedule.h"
+#include "codegen/ptxas.h"
+#include "runtime/device.h"
+
+_Static_assert((int)DEVICE_PREFERS_HOST == (int)KN_RT_PREFERS_HOST, "the compiler and the runtime mean the same bit");
 
 /* ---- Targets ---- */
 
@@ -94,9 +98,14 @@ Plan *compile_schedule(kn_pipeline *p, const Schedule *schedule, const Targets *
 
 static void plan_by_scheduler(void *arg)
 {
-    MakePlan       *make     = arg;
+    MakePlan *make           = arg;
+    double    predicted      = 0;
+    make->request.predicted  = &predicted;
     const Schedule *schedule = schedule_made(make->p, &make->request, make->arena);
     make->plan               = schedule ? compile_schedule(make->p, schedule, make->targets, make->arena) : NULL;
+    make->request.predicted  = NULL;
+    if (make->plan)
+        make->plan->predicted_ns = predicted;
 }
 
 /* Schedulers are for CPUs: of two halves they are for the host's. */
@@ -153,8 +162,10 @@ Program *compile_program(Plan *plan, const kn_options *options, const Targets *t
                                     .vector_bits  = vector_bits(targets),
                                     .until        = until };
     Program           *program  = lower(plan, &lowering);
-    if (program)
-        program->title = plan->pipeline->name;
+    if (program) {
+        program->title        = plan->pipeline->name;
+        program->predicted_ns = plan->predicted_ns;
+    }
     return program;
 }
 
@@ -173,6 +184,9 @@ bool compile_host_half(kn_pipeline *p, const kn_options *options, const Targets 
     host->name    = arena_printf(arena, "%s.host", program->name);
     host->title   = program->title;
     program->host = host;
+    /* Where a schedule of either half is the user's, nothing is predicted of it. */
+    program->prefers_host =
+        host->predicted_ns > 0 && program->predicted_ns > 0 && host->predicted_ns < program->predicted_ns;
     return true;
 }
 
@@ -270,6 +284,46 @@ bool compile_emit(const Codegen *codegen, const Program *program, const kn_optio
     if (failed)
         backend_error(program->cx, failed, "the backend could not compile this", &error);
     return !failed;
+}
+
+/* ---- What the assembler says ---- */
+
+typedef struct Report {
+    kn_pipeline    *p;
+    const Schedule *schedule;
+    Arena          *arena;
+    HeldCode       *held;
+    const char     *text;
+} Report;
+
+static void make_report(void *arg)
+{
+    Report          *r       = arg;
+    const kn_options options = { .target = "cuda" };
+    const Backend   *backend = backend_emitting(EMIT_PTX);
+    Targets          targets;
+    if (!backend || !targets_parse(r->p->cx, options.target, options.target, &targets))
+        return;
+    Plan    *plan    = compile_schedule(r->p, r->schedule, &targets, r->arena);
+    Program *program = plan ? compile_program(plan, &options, &targets, NULL) : NULL;
+    if (!program || !program->kernels.count)
+        return;
+    r->held->codegen = backend_load(r->p->cx, backend);
+    if (r->held->codegen &&
+        compile_emit(r->held->codegen, program, &options, &targets, EMIT_PTX, false, &r->held->code))
+        r->text = ptxas_report(r->arena, arena_strndup(r->arena, r->held->code.bytes, r->held->code.size));
+}
+
+const char *compile_report(kn_pipeline *p, const Schedule *schedule, Arena *arena, HeldCode *held)
+{
+    Report r = { .p = p, .schedule = schedule, .arena = arena, .held = held };
+    return context_attempt(p->cx, make_report, &r) ? r.text : NULL;
+}
+
+void held_release(HeldCode *held)
+{
+    if (held->code.bytes)
+        held->codegen->release(&held->code);
 }
 
 /* ---- Modules ---- */

@@ -37,6 +37,17 @@ bool compile_host_half(kn_pipeline *p, const kn_options *options, const Targets 
 bool compile_emit(const Codegen *codegen, const Program *program, const kn_options *options, const Targets *targets,
                   EmitKind kind, bool large, Emitted *out);
 
+/* Code of a backend that an API call holds until its work is done: it is released outside of all that may bail out. */
+typedef struct HeldCode {
+    const Codegen *codegen;
+    Emitted        code;
+} HeldCode;
+void held_release(HeldCode *held);
+
+/* What NVIDIA's assembler says of the kernels of a schedule; NULL, without a diagnostic: it is not there, or the
+ * schedule cannot be compiled. */
+const char *compile_report(kn_pipeline *p, const Schedule *schedule, Arena *arena, HeldCode *held);
+
 /* The backend's reason as a diagnostic; releases it. */
 void backend_error(kn_context *cx, const Codegen *codegen, const char *what, Emitted *error);
 

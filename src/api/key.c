@@ -221,6 +221,7 @@ static void put_program(Key *k, Arena *arena, const Program *p)
     put_text(k, p->name);
     put_text(k, p->title);
     put(k, p->strict_float);
+    put(k, p->prefers_host);
     put(k, p->params.count);
     for (size_t i = 0; i < p->params.count; i++) {
         put_text(k, p->params.at[i]->name);

@@ -340,16 +340,14 @@ typedef struct Kernels {
 
 /* Kernels that are accepted. What the scheduler stores in them has a constant size by its own rules; where lowering
  * cannot prove that, there are no patterns; or nothing is stored but what a thread needs; and at last nothing at all.
- */
+ * Where all is left to the default, there is nothing to prove. */
 static void accept_kernels(Kernels *made, const Graph *g)
 {
     SchedulerOptions options = made->options;
     for (int less = 0; less < 4; less++) {
         made->k = made->asked->kernels(g, made->m, &options, made->arena);
-        Trial t = { .p     = made->p,
-                    .text  = print_kernels(made->directives, &made->k, made->arena),
-                    .arena = made->arena };
-        if (context_attempt(made->p->cx, try_kernels, &t) && t.fine) {
+        Trial t = { made->p, print_kernels(made->directives, &made->k, made->arena), made->arena, false };
+        if (!*t.text || (context_attempt(made->p->cx, try_kernels, &t) && t.fine)) {
             made->text = t.text;
             return;
         }
@@ -401,10 +399,20 @@ static const char *kernels_text(kn_pipeline *p, const ScheduleRequest *r, const 
     text_init(&out, arena);
     print_made_for(&out, p, r, "gpu", a);
     text_printf(&out, "; %d multiprocessors; predicted %.4g ms.\n", k->device->sms, kernel_draft_cost(k) * 1e-6);
+    const char *title = arena_strdup(arena, text_string(&out));
+    text_add(&out, r->view == KN_SCHEDULE_TEXT || r->view == KN_SCHEDULE_HTML ? kernels : "");
     if (r->view == KN_SCHEDULE_TEXT)
-        text_add(&out, kernels);
-    else
-        explain_kernels(&out, k);
+        return text_string(&out);
+    const Schedule *schedule =
+        r->held && r->device == DEVICE_CUDA && *kernels ? lang_schedule(p, "gpu.sched", kernels) : NULL;
+    const char *report = schedule ? compile_report(p, schedule, arena, r->held) : NULL;
+    Text        why;
+    text_init(&why, arena);
+    if (r->view == KN_SCHEDULE_HTML) {
+        explain_kernels_html(&why, k, report, title + 3, text_string(&out));
+        return text_string(&why);
+    }
+    explain_kernels(&out, k, report);
     return text_string(&out);
 }
 
@@ -428,50 +436,105 @@ static bool suits_target(kn_context *cx, const ScheduleRequest *r, const Schedul
     return false;
 }
 
+/* A pipeline with all that schedules of it are made from. */
+typedef struct Making {
+    kn_pipeline           *p;
+    const ScheduleRequest *r;
+    const Scheduler       *asked;
+    SchedulerOptions       options;
+    Machine                m;
+    Arguments              a;
+    Graph                  graph;
+    Arena                 *arena;
+} Making;
+
+/* The text for the device, or what is told of it; *ns is that of its kernels alone. */
+static const char *make_kernels(Making *w, double *ns)
+{
+    fit_device(w->r->device, &w->m);
+    Kernels made = { .p          = w->p,
+                     .binding    = &w->a.binding,
+                     .asked      = w->asked,
+                     .m          = &w->m,
+                     .options    = w->options,
+                     .arena      = w->arena,
+                     .directives = "" };
+    choose_kernels(&made, &w->graph);
+    *ns = kernel_draft_cost(&made.k);
+    return kernels_text(w->p, w->r, made.text ? made.text : "", &w->a, &made.k, w->arena);
+}
+
+/* The same for the host. */
+static const char *make_for_host(const Making *w, double *ns)
+{
+    Drafts best = { .directives = "", .graph = w->graph };
+    Text   out, why;
+    text_init(&out, w->arena);
+    make_drafts(&w->options, w->asked, &w->m, w->arena, &best);
+    choose_doubling(&(Doubling){ w->p, &w->a.binding, &w->options, w->asked, &w->m, w->arena, { 0 } }, &best);
+    print_title(&out, w->p, w->r, best.made->scheduler->name, &w->a, &w->m, best.made->ns);
+    text_add(&out, best.directives);
+    draft_print(&out, &best.made->draft);
+    *ns = best.made->ns;
+    if (w->r->view == KN_SCHEDULE_TEXT)
+        return text_string(&out);
+    text_init(&why, w->arena);
+    print_explained(&why, w->r, w->asked, &best, &w->m, text_string(&out));
+    return text_string(&why);
+}
+
+/* Takes the schedule that is predicted to be faster where inputs and outputs are in the host's memory, and says why. */
+static const char *choose_place(Making *w, double *ns)
+{
+    Text         out;
+    PlaceTimes   t;
+    const char  *host = make_for_host(w, &t.host_ns), *kernels = make_kernels(w, &t.kernel_ns);
+    const double device_ns = t.kernel_ns + (t.copies = device_copies(&w->graph, &w->m.device)).ns;
+    const bool   on_host   = t.host_ns < device_ns;
+    *ns                    = on_host ? t.host_ns : device_ns;
+    text_init(&out, w->arena);
+    if (w->r->view != KN_SCHEDULE_HTML)
+        explain_where(&out, &t, &w->m.device);
+    text_add(&out, on_host ? host : kernels);
+    return text_string(&out);
+}
+
 const char *schedule_text(kn_pipeline *p, const ScheduleRequest *r, Arena *arena)
 {
-    Machine   m;
-    Arguments a;
-    Drafts    best = { .directives = "" };
-    Text      out;
+    Making w = { .p = p, .r = r, .arena = arena };
+    Text   out;
     text_init(&out, arena);
-    if (!schedule_machine(p, r, &m))
+    if (!schedule_machine(p, r, &w.m))
         return NULL;
-    if (!schedule_sizes(p, r->args, r->count, arena, &a)) {
+    if (!schedule_sizes(p, r->args, r->count, arena, &w.a)) {
         text_add(
             &out,
             "// No sizes are known, and the usual ones do not suit this program: as the default schedule has it.\n");
         return p->cx->error_count ? NULL : text_string(&out);
     }
-    if (!graph_make(p, arena, &a.binding, &best.graph))
+    if (!graph_make(p, arena, &w.a.binding, &w.graph))
         return NULL;
     if (r->view == KN_SCHEDULE_GRAPH) {
-        graph_print(&out, &best.graph);
+        graph_print(&out, &w.graph);
         return text_string(&out);
     }
-    SchedulerOptions options = { .budget = r->budget > 0 ? r->budget : DEFAULT_BUDGET };
-    const Scheduler *asked   = scheduler_find(r->scheduler, &options);
-    if (!suits_target(p->cx, r, asked))
+    w.options = (SchedulerOptions){ .budget = r->budget > 0 ? r->budget : DEFAULT_BUDGET };
+    w.asked   = scheduler_find(r->scheduler, &w.options);
+    if (!suits_target(p->cx, r, w.asked))
         return NULL;
-    if (r->device || !asked->run) {
-        fit_device(r->device, &m);
-        Kernels made = {
-            .p = p, .binding = &a.binding, .asked = asked, .m = &m, .options = options, .arena = arena, .directives = ""
-        };
-        choose_kernels(&made, &best.graph);
-        return kernels_text(p, r, made.text ? made.text : "", &a, &made.k, arena);
+    double      ns;
+    const char *text;
+    if (r->or_host && w.asked->run == scheduler_auto) {
+        text = choose_place(&w, &ns);
+    } else if (r->device || !w.asked->run) {
+        text = make_kernels(&w, &ns);
+        ns += device_copies(&w.graph, &w.m.device).ns;
+    } else {
+        text = make_for_host(&w, &ns);
     }
-    make_drafts(&options, asked, &m, arena, &best);
-    choose_doubling(&(Doubling){ p, &a.binding, &options, asked, &m, arena, { 0 } }, &best);
-    print_title(&out, p, r, best.made->scheduler->name, &a, &m, best.made->ns);
-    text_add(&out, best.directives);
-    draft_print(&out, &best.made->draft);
-    if (r->view == KN_SCHEDULE_TEXT)
-        return text_string(&out);
-    Text why;
-    text_init(&why, arena);
-    print_explained(&why, r, asked, &best, &m, text_string(&out));
-    return text_string(&why);
+    if (r->predicted)
+        *r->predicted = ns;
+    return text;
 }
 
 const Schedule *schedule_made(kn_pipeline *p, const ScheduleRequest *r, Arena *arena)
@@ -486,6 +549,7 @@ typedef struct MakeCall {
     kn_pipeline      *p;
     ScheduleRequest   request;
     const kn_options *given;
+    HeldCode          held;
     const char       *text;
 } MakeCall;
 
@@ -502,6 +566,7 @@ static void make(void *arg)
     call->request.budget      = options.budget;
     call->request.vector_bits = options.target ? targets.at[0].vector_bits : 0;
     call->request.device      = targets.at[0].device;
+    call->request.or_host     = targets.host != NULL;
     if (!strcmp(call->request.scheduler, "none"))
         call->text = "// None: as the default schedule has it.\n";
     else
@@ -519,13 +584,16 @@ const char *kn_schedule_show(kn_pipeline *p, kn_schedule_view view, const char *
 {
     if (!p)
         return NULL;
-    MakeCall call = { .p       = p,
-                      .given   = options,
-                      .request = { .view      = view,
-                                   .scheduler = scheduler ? scheduler : "auto",
-                                   .machine   = machine,
-                                   .args      = args,
-                                   .count     = count } };
+    MakeCall call     = { .p       = p,
+                          .given   = options,
+                          .request = { .view      = view,
+                                       .scheduler = scheduler ? scheduler : "auto",
+                                       .machine   = machine,
+                                       .args      = args,
+                                       .count     = count } };
+    call.request.held = &call.held;
     context_begin(p->cx);
-    return context_call(p->cx, make, &call) && !p->cx->status ? call.text : NULL;
+    const bool done = context_call(p->cx, make, &call);
+    held_release(&call.held);
+    return done && !p->cx->status ? call.text : NULL;
 }

@@ -21,7 +21,10 @@ typedef struct ScheduleRequest {
     int              cores;       /* 0: as the machine has */
     int              vector_bits; /* of the target; 0: as the machine has */
     DeviceKind       device;      /* of the target; not NONE: kernels are made */
-    const kn_arg    *args;        /* what is known of sizes and parameters */
+    bool             or_host;     /* with a device: `auto` may take the schedule for the host, if that is faster */
+    struct HeldCode *held;        /* if not NULL: what the assembler says of kernels is told, too */
+    double          *predicted; /* if not NULL: the ns of a call, with the copies that kernels need of ports; 0: none */
+    const kn_arg    *args;      /* what is known of sizes and parameters */
     int              count;
 } ScheduleRequest;
 

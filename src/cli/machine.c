@@ -73,22 +73,46 @@ static void print_comments(const char *text)
     }
 }
 
+/* Is this line of a machine's text about its device? */
+static bool is_device_line(const char *line)
+{
+    return !strncmp(line, "gpu_", 4);
+}
+
+/* The text, behind the lines of the former one that are about the device, or about all but the device. */
+static const char *keep_other_half(Cli *cli, const char *before, const char *text, bool device)
+{
+    char *both = cli_alloc(cli, (before ? strlen(before) : 0) + strlen(text) + 1), *at = both;
+    for (size_t n; before && *before; before += n) {
+        n = strcspn(before, "\n");
+        n += before[n] == '\n';
+        if (is_device_line(before) == !device && strncmp(before, "//", 2)) {
+            memcpy(at, before, n);
+            at += n;
+        }
+    }
+    strcpy(at, text);
+    return both;
+}
+
 int command_calibrate(Cli *cli)
 {
     const char *given = option_value(cli, OPTION_CALIBRATE_OUTPUT, 0), *before = machine_calibrated(cli);
-    char       *path = given ? cli_strndup(cli, given, strlen(given)) : machine_path(cli);
+    const char *target = option_value(cli, OPTION_CALIBRATE_TARGET, 0);
+    char       *path   = given ? cli_strndup(cli, given, strlen(given)) : machine_path(cli);
     if (cli->operand_count)
         return usage(cli, "`%s`: calibrate takes no program", cli->operands[0]);
     if (!path)
         return failed("there is no home folder to keep the machine in; say where: kiln calibrate -o FILE");
     Progress progress;
-    progress_begin(&progress, "measuring", "this machine");
-    const char *text = kn_calibrate(cli->cx, before, count_measured, &progress);
+    progress_begin(&progress, "measuring", target ? "the device" : "this machine");
+    const char *text = target ? kn_calibrate_device(cli->cx, target, count_measured, &progress)
+                              : kn_calibrate(cli->cx, before, count_measured, &progress);
     progress_end(&progress);
     if (!text)
         return report(cli);
     print_comments(text);
-    return write_machine(cli, path, text);
+    return write_machine(cli, path, given ? text : keep_other_half(cli, before, text, target != NULL));
 }
 
 /* ---- Devices ---- */

@@ -125,7 +125,7 @@ const Command command_table[COMMAND_COUNT] = {
     },
     [COMMAND_CALIBRATE] = {
         .name        = "calibrate",
-        .synopsis    = "[-o FILE]",
+        .synopsis    = "[--target cuda] [-o FILE]",
         .summary     = "measure this machine, for better schedules",
         .description = "Measures the caches and the memory over the size of the working set, times small "
                        "programs under good and bad schedules, and fits the speeds to them that schedulers "
@@ -134,7 +134,9 @@ const Command command_table[COMMAND_COUNT] = {
                        "before; if they are slower, the old figures are kept. What is found is printed beside "
                        "what the system reports, and kept in the file kiln/machine in XDG_CONFIG_HOME, or in "
                        "~/.config, where schedulers look for it if --machine is not given; it is text, and "
-                       "nothing else is written. Without it the speeds are those of a usual machine.",
+                       "nothing else is written. Without it the speeds are those of a usual machine.\n\n"
+                       "With --target the device is measured instead: copies, caches, arithmetic, atomics, launches. "
+                       "What is known of the CPU stays in the file.",
         .run         = command_calibrate,
     },
     [COMMAND_DEVICES] = {

@@ -83,6 +83,8 @@ const Option option_table[OPTION_COUNT] = {
                                "write the schedule to a file instead of printing it" },
     [OPTION_CALIBRATE_OUTPUT] = { "--output", 'o', "FILE", IN(CALIBRATE),
                                   "write the machine to this file instead, for --machine FILE" },
+    [OPTION_CALIBRATE_TARGET] = { "--target", 0, "TARGET", IN(CALIBRATE),
+                                  "measure the device of cuda or opencl, not the CPU" },
     [OPTION_EMIT]          = { "--emit", 0, "WHAT[,WHAT…]", IN(BUILD),
                                "what to write: header, object, archive (the object and the runtime), so (a shared "
                                "library, linked by cc), "

@@ -60,6 +60,21 @@ static const char *beside_path(Cli *cli, const char *output, const Beside *besid
     return path;
 }
 
+/* The status of a child that was ended by a signal. A crash is isl's; by another signal, as that of a closed pipe, this
+ * process ends too. */
+static int signalled(const char *path, int number)
+{
+    static const int crashes[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL };
+    for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
+        if (number == crashes[i])
+            return failed("%s: the library isl ended with %s; a region of fewer statements, or another --shape, goes "
+                          "past that",
+                          path, strsignal(number));
+    signal(number, SIG_DFL);
+    raise(number);
+    return FAILED;
+}
+
 /* Goes on in a child process, which ends with its parent, and gives false there. The parent gets the child's status.
  * So a crash of isl, which docs/tile.md tells of, is an error like others. Without processes the work is done here. */
 static bool child_has_done(const char *path, int *status)
@@ -78,10 +93,7 @@ static bool child_has_done(const char *path, int *status)
     while (waitpid(child, &ended, 0) < 0)
         if (errno != EINTR)
             return false;
-    *status = WIFEXITED(ended) ? WEXITSTATUS(ended)
-                               : failed("%s: the library isl ended with %s; a region of fewer statements, or another "
-                                        "--shape, goes past that",
-                                        path, strsignal(WTERMSIG(ended)));
+    *status = WIFEXITED(ended) ? WEXITSTATUS(ended) : signalled(path, WTERMSIG(ended));
     return true;
 }
 

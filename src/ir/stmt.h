@@ -381,6 +381,8 @@ struct Program {
     bool        strict_float;    /* no float operation is contracted or reordered */
     VEC(const Kernel *) kernels; /* of the body: program_find_kernels() */
     Program *host;               /* the same pipeline for the host alone, where there is no device; NULL: none */
+    double   predicted_ns;       /* of a call with buffers of the host; 0: not known */
+    bool     prefers_host;       /* `host` is predicted to be faster */
 };
 
 #endif

@@ -46,6 +46,8 @@ typedef enum PassListId { PASSES_CPU, PASSES_GPU, PASS_LIST_COUNT } PassListId;
 
 /* What a device takes kernels as. */
 typedef enum DeviceKind { DEVICE_NONE, DEVICE_CUDA, DEVICE_OPENCL, DEVICE_KIND_COUNT } DeviceKind;
+/* Beside it, in what compiled code asks the runtime: KN_RT_PREFERS_HOST of runtime/device.h. */
+enum { DEVICE_PREFERS_HOST = 256 };
 
 /* A target of kind GPU is a device and the CPU that calls it: kind and device are of the one, all else is of the
  * other. */

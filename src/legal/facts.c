@@ -53,7 +53,7 @@ static void note_self_read(const Expr *e, void *user)
     for (int d = 0; d < w->f->rank; d++)
         if (e->args[d] != w->u->args[d]) {
             w->facts->own_place = false;
-            w->facts->other_points |= w->u->is_free[d];
+            w->facts->other_points |= w->u->is_free[d] ? 1u << d : 0;
         }
 }
 

@@ -23,9 +23,9 @@ typedef struct DefFacts {
     uint32_t bounds[LEGAL_RVARS]; /* those of each reduction variable */
     uint32_t apart;    /* reduction variables of which different values write different places, and read none that
                           another writes */
+    uint32_t other_points; /* free variables along which some read of its own function is at another point: their loops
+                              stay inside all reduction loops */
     bool reads_self;   /* it reads its own function */
-    bool other_points; /* some such read is at another point of the free variables: reduction loops stay outside all
-                          others */
     bool own_place;    /* all such reads are of the very place that is written */
     bool combines;     /* f(args) = f(args) op e in every component, op exact in any order, and e, args, conditions and
                           bounds do not read f */

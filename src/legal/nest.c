@@ -85,14 +85,16 @@ static NestVerdict check_step_order(const Nesting *n)
     return fault(NEST_STEP_ORDER, -1, -1);
 }
 
+/* Steps that read f(y + k) need all points along y of the step before. Along the other variables each point is by
+ * itself. */
 static NestVerdict check_points_outside(const Nesting *n)
 {
     int outside = -1, inside = -1;
     for (int i = 0; i < n->count; i++)
-        if (!is_reduction(&n->loops[i]))
+        if (is_reduction(&n->loops[i]))
+            inside = outside >= 0 && inside < 0 ? i : inside;
+        else if (n->loops[i].vars & n->facts->other_points)
             outside = outside < 0 ? i : outside;
-        else if (outside >= 0)
-            inside = inside < 0 ? i : inside;
     if (!n->facts->other_points || (inside < 0 && !n->mixed))
         return legal;
     return inside < 0 ? fault(NEST_POINTS_AND_STEPS, -1, -1) : fault(NEST_POINTS_OUTSIDE, outside, inside);
@@ -127,7 +129,7 @@ static NestVerdict check_bounds_of(const Nesting *n, uint32_t own, uint32_t over
     return legal;
 }
 
-/* Where steps read other points, all steps are outside all points: free variables in bounds are a condition then. */
+/* Where steps read other points, free variables in bounds are a condition. */
 static NestVerdict check_bounds(const Nesting *n)
 {
     NestVerdict found = legal;

@@ -4,7 +4,7 @@
  * With S the set of places that an update reads of its own function:
  *
  *   free outside reduction   each point goes through all its steps before the next: right iff every read in S is at the
- *                            reader's own point of the free variables
+ *                            reader's own point of those free variables
  *   another order of steps   right iff f(args) = f(args) op e with op exact, associative and commutative, and nothing
  *                            else reads f; or iff no two of these steps touch a common place: f(… c*r …) with S nothing
  *                            but the written place
@@ -47,7 +47,7 @@ typedef enum NestFault {
     NEST_MANY_AXES,          /* with `loop` there are more loops of its kind than a device has axes */
     NEST_PARALLEL_KERNEL,    /* `loop` is parallel, `other` of a kernel, or the other way round */
     NEST_STEP_ORDER,         /* steps are taken in another order, and the result may depend on it */
-    NEST_POINTS_OUTSIDE,     /* `loop` over points is outside `other` over steps, which read other points */
+    NEST_POINTS_OUTSIDE,     /* `loop` over points is outside `other` over steps, which read other points along it */
     NEST_POINTS_AND_STEPS,   /* one loop goes through both, and steps read other points */
     NEST_STEPS_AT_ONCE,      /* iterations of `loop` run at once, and their steps may touch the same place */
     NEST_BOUND_INSIDE,       /* `loop` is inside `other`, which it bounds */

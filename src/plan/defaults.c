@@ -115,20 +115,19 @@ static bool is_short(const DefDraft *d)
     return steps <= SHORT_REDUCTION;
 }
 
-/* Nests the free loops outside the reduction loops; with `rows` also the one along dimension 0, else that one stays
- * innermost. */
-static void free_outside(Planner *pl, DefDraft *d, bool rows)
+/* Nests the free loops outside the reduction loops, but those over variables in `inside`, which are innermost. */
+static void free_outside(Planner *pl, DefDraft *d, uint32_t inside)
 {
     int      *loops = ARENA_ARRAY(pl->arena, int, d->loops.count), count = 0;
     const int n = (int)d->loops.count;
     for (int i = n - 1; i >= 0; i--) /* innermost first */
-        if (d->loops.at[i].vars == 1u && !rows)
+        if (d->loops.at[i].vars & inside)
             loops[count++] = i;
     for (int i = n - 1; i >= 0; i--)
         if (d->loops.at[i].loop.is_reduction)
             loops[count++] = i;
     for (int i = n - 1; i >= 0; i--)
-        if (!d->loops.at[i].loop.is_reduction && (d->loops.at[i].vars != 1u || rows))
+        if (!d->loops.at[i].loop.is_reduction && !(d->loops.at[i].vars & inside))
             loops[count++] = i;
     reorder_loops(pl, d, count, loops);
 }
@@ -161,8 +160,8 @@ static bool default_def(Planner *pl, FuncDraft *f, DefDraft *d)
     const int   lanes =
         f->inside ? lanes_along_rows(f->inside) : choose_lanes(pl, func, d->update ? d->update->values : func->values);
     const bool inner = d->update && d->update->rvar_count && !d->facts.other_points && is_short(d);
-    if (d->update && !d->facts.other_points)
-        free_outside(pl, d, inner || !rows);
+    if (d->update)
+        free_outside(pl, d, d->facts.other_points ? d->facts.other_points | 1u : inner || !rows ? 0 : 1u);
     for (int dim = func->rank - 1, left = 2; dim >= 1 && left > 0 && !f->inside;
          dim--, left--) { /* nested parallel loops are fine: planes and rows */
         const int at = loop_of_dimension(d, dim);

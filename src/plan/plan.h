@@ -7,8 +7,8 @@
  * those they read.
  *
  * What holds for the loops of an update: the bounds of a reduction variable are over variables whose loops are outside
- * its own, unless the update reads other points of itself; then all reduction loops are outside all others, and a bound
- * over a free variable is a condition on the steps of a box.
+ * its own, unless the update reads other points of itself; then all reduction loops are outside those over the free
+ * variables along which these points differ, and a bound over a free variable is a condition on the steps of a box.
  *
  * Every function has a place to be computed and a place to be stored: root, or inside one loop of one definition. Every
  * definition (the pure one, each update) has its loops, outermost first, and the steps by which they were made from its
@@ -131,7 +131,8 @@ typedef struct Plan {
     const Directive **
         made; /* stage, separate, rfactor and the splits before it, which made functions that are not in the pipeline */
     int inlined_count;
-    const Func **inlined; /* functions of the pipeline that are not here because they are inlined */
+    const Func **inlined;      /* functions of the pipeline that are not here because they are inlined */
+    double       predicted_ns; /* of a call with buffers of the host, by the scheduler that made it; 0: not known */
 } Plan;
 
 /* What the plan is made for. All zero: a CPU with vectors of 256 bits. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* time_tile: may the steps of an update be cut into diamonds?
  *
- * Takes   an update f(…, y, …, t) = … f(…, y+k, …, t-m) … for t in lo..hi, with the loop over t directly outside that
- *         over y.
+ * Takes   an update f(…, y, …, t) = … f(…, y+k, …, t-m) … for t in lo..hi, with the loop over t outermost and directly
+ *         outside that over y.
  * Gives   the distances of its dependences, by the rules of legal/time_distances.h, or a refusal.
  *         lower/loops/time_tiles.c makes the loops. */
 #include "plan/planner.h"
@@ -89,9 +89,9 @@ bool check_time_tile(Planner *pl, DefDraft *d)
     const Update *u = d->update;
     PlanDef      *p = d->def;
     const int     t = find_loop(d, dir->args[0].name), y = find_loop(d, dir->args[1].name);
-    if (!u || t < 0 || y != t + 1)
+    if (!u || t != 0 || y != t + 1)
         return refuse(pl, ERROR_NO_LOOP, dir->loc, "reorder the two, the steps outside",
-                      "%s has no loop `%s` directly inside a loop `%s`", def_text(pl, d), dir->args[1].name,
+                      "%s has no loop `%s` directly inside an outermost loop `%s`", def_text(pl, d), dir->args[1].name,
                       dir->args[0].name);
     const int dim = argument_of(f, u, p->loops[y].var);
     if (dim < 0 || u->rvar_count != 1 || u->rvars[0].name != p->loops[t].var)

@@ -169,6 +169,8 @@ int32_t kn_rt_device_present(kn_rt *rt, const kn_rt_program *program, int32_t ki
         return 1;
     if (place != KN_ANYWHERE)
         return place == KN_ON_DEVICE;
+    if (kind & KN_RT_PREFERS_HOST)
+        return 0;
     if (device_exists(kind))
         return 1;
     kn_rt_trace(rt, KN_RT_NO_DEVICE, program->name, NULL, kind);

@@ -65,7 +65,8 @@ KN_API int kn_rt_enter_device(kn_rt *rt, const kn_rt_program *program, const kn_
 /* Where a call of a program runs that has code for the host alone, too. 1: on a device, since a buffer has a copy
  * there, or it was asked for, or there is a device of that kind, which is asked once. 0: on the host; a trace hears of
  * it where there is no device (KN_RT_NO_DEVICE), and no error is told. -1: KN_PLACE of the environment is no place; the
- * error was told. */
+ * error was told. With KN_RT_PREFERS_HOST in `kind`: on the host, where no buffer and nobody asks for a device. */
+enum { KN_RT_PREFERS_HOST = 256 };
 KN_API int32_t kn_rt_device_present(kn_rt *rt, const kn_rt_program *program, int32_t kind,
                                     const kn_buffer *const *given);
 

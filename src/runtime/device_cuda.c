@@ -149,6 +149,12 @@ static void cu_describe(CuDevice *d, kn_device_info *info)
     d->block_memory       = cu_attribute(d->device, CU_MOST_BLOCK_MEMORY);
     d->block_memory       = d->block_memory > 0 ? d->block_memory : cu_attribute(d->device, CU_BLOCK_MEMORY);
     info->block_memory    = (uint64_t)d->block_memory;
+    info->sm_threads      = cu_attribute(d->device, CU_SM_THREADS);
+    info->sm_blocks       = cu_attribute(d->device, CU_SM_BLOCKS);
+    info->sm_registers    = cu_attribute(d->device, CU_SM_REGISTERS);
+    info->sm_memory       = (uint64_t)cu_attribute(d->device, CU_SM_MEMORY);
+    info->reserved_memory = (uint64_t)cu_attribute(d->device, CU_RESERVED_MEMORY);
+    info->cache           = (uint64_t)cu_attribute(d->device, CU_CACHE);
     for (int i = 0; i < 3; i++)
         info->most_blocks[i] = cu_attribute(d->device, CU_MOST_BLOCKS + i);
 }

@@ -20,6 +20,12 @@ enum {
     CU_MOST_BLOCK_MEMORY  = 97, /* where a function asks for it */
     CU_MOST_PITCH         = 11,
     CU_MULTIPROCESSORS    = 16,
+    CU_CACHE              = 38,
+    CU_SM_THREADS         = 39,
+    CU_SM_MEMORY          = 81,
+    CU_SM_REGISTERS       = 82,
+    CU_SM_BLOCKS          = 106,
+    CU_RESERVED_MEMORY    = 111,
     CU_MAJOR              = 75,
     CU_MINOR              = 76,
     CU_FUNCTION_SHARED    = 1,

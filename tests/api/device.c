@@ -2,6 +2,8 @@
 /* What a user does with devices, on OpenCL: where there is no driver every function says so. */
 #include "api.h"
 
+#include "../unit/opencl_leaks.h"
+
 #include <string.h>
 
 static void test_without(void)

@@ -12,6 +12,7 @@ enum { MOST_LOOPS = 14, MOST_CHAIN = 60, NAME_SIZE = 24, CARELESS = 2 /* percent
 typedef struct Loop {
     char    name[NAME_SIZE];
     bool    is_reduction;
+    bool    stays_inside; /* over points of which steps read others: inside all reduction loops */
     bool    is_parallel, is_vector, is_block, is_thread;
     bool    is_closed; /* followed by loops without a name: nothing is computed inside */
     int64_t extent;    /* where it is known; else 0 */
@@ -27,7 +28,7 @@ struct Def {
     Loop          loops[MOST_LOOPS];
     int           count;
     bool          is_known;     /* the order of the loops */
-    bool          other_points; /* it reads itself at other points of its free variables: they stay inside */
+    bool          other_points; /* it reads itself at other points of some free variables: they stay inside */
     bool          combines;     /* it is f(…) = f(…) op e, and reads itself nowhere else */
     bool          has_vector;   /* one of its loops, or a part of one, is a vector */
     bool          is_changed;   /* loops are not those of its variables any more */

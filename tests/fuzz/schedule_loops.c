@@ -47,7 +47,8 @@ static bool def_has_float(const Def *d)
 typedef struct SelfSearch {
     const Func   *func;
     const Update *update;
-    bool          other_points, own_place, other_place;
+    uint32_t      other_points; /* bit d: dimension d */
+    bool          own_place, other_place;
 } SelfSearch;
 
 static void search_self(const Expr *e, void *user)
@@ -59,7 +60,7 @@ static void search_self(const Expr *e, void *user)
     for (int d = 0; d < search->func->rank; d++) {
         own = own && e->args[d] == search->update->args[d];
         if (search->update->is_free[d] && e->args[d] != search->update->args[d])
-            search->other_points = true;
+            search->other_points |= 1u << d;
     }
     *(own ? &search->own_place : &search->other_place) = true;
 }
@@ -112,11 +113,13 @@ void begin_def(Scheduler *s, Def *d, const Func *f, int index)
                 .is_open  = true };
     for (int i = 0; d->update && i < d->update->rvar_count; i++)
         add_loop(d, d->update->rvars[i].name, true);
+    const SelfSearch self = d->update ? self_reads(s, f, d->update) : (SelfSearch){ 0 };
     for (int k = f->rank - 1; k >= 0; k--)
-        if (!d->update || d->update->is_free[k])
+        if (!d->update || d->update->is_free[k]) {
             add_loop(d, f->args[k], false);
+            d->loops[d->count - 1].stays_inside = self.other_points >> k & 1;
+        }
     if (d->update) {
-        const SelfSearch self = self_reads(s, f, d->update);
         d->other_points       = self.other_points;
         d->combines           = self.own_place && !self.other_place && is_combination(f, d->update);
     }
@@ -178,7 +181,8 @@ static void divide(Def *d, int at, const char *outer, const char *inner, int64_t
     const Loop whole = d->loops[at];
     memmove(&d->loops[at + 1], &d->loops[at], (size_t)(d->count - at) * sizeof *d->loops);
     d->count++;
-    d->loops[at] = d->loops[at + 1] = (Loop){ .is_reduction = whole.is_reduction };
+    d->loops[at] = d->loops[at + 1] =
+        (Loop){ .is_reduction = whole.is_reduction, .stays_inside = whole.stays_inside };
     snprintf(d->loops[at].name, NAME_SIZE, "%s", outer);
     snprintf(d->loops[at + 1].name, NAME_SIZE, "%s", inner);
     d->loops[at + 1].extent = factor;
@@ -236,7 +240,8 @@ static void fuse(Scheduler *s, Def *d)
     if (d->count < 2 || (d->loops[at].is_reduction != d->loops[at + 1].is_reduction && !chance(&s->g, CARELESS)))
         return;
     Loop *outer = &d->loops[at], *inner = &d->loops[at + 1],
-         fused = { .is_reduction = outer->is_reduction || inner->is_reduction };
+         fused = { .is_reduction = outer->is_reduction || inner->is_reduction,
+                   .stays_inside = outer->stays_inside || inner->stays_inside };
     s->numbered++;
     part_name(s, inner, "f", fused.name);
     fused.extent = outer->extent * inner->extent;
@@ -248,15 +253,18 @@ static void fuse(Scheduler *s, Def *d)
     d->is_changed = true;
 }
 
-/* A random order in which reduction loops keep theirs, and are outside where the definition reads itself elsewhere. */
+/* A random order in which reduction loops keep theirs, and are outside those over points of which steps read others. */
 static void shuffle(Scheduler *s, Def *d)
 {
     Loop      from[MOST_LOOPS];
+    bool      outside[MOST_LOOPS];
     const int count = d->count;
     int       order[MOST_LOOPS], used = 0;
     memcpy(from, d->loops, sizeof from);
-    for (int i = 0; i < count; i++)
-        order[i] = i;
+    for (int i = 0; i < count; i++) {
+        order[i]   = i;
+        outside[i] = from[i].is_reduction || (d->other_points && !from[i].stays_inside && chance(&s->g, 50));
+    }
     for (int i = count - 1; i > 0; i--) {
         const int other = (int)pick(&s->g, (uint32_t)i + 1), kept = order[i];
         order[i]     = order[other];
@@ -266,7 +274,7 @@ static void shuffle(Scheduler *s, Def *d)
     for (int pass = 0; pass < (d->other_points ? 2 : 1); pass++) {
         int next = 0;
         for (int i = 0; i < count; i++) {
-            if (d->other_points && from[order[i]].is_reduction != (pass == 0))
+            if (d->other_points && outside[order[i]] != (pass == 0))
                 continue;
             if (from[order[i]].is_reduction && sorted) {
                 while (!from[next].is_reduction)

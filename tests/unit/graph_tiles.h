@@ -78,7 +78,8 @@ static inline bool edge_is_exact(const Graph *g, const Edge *e)
 }
 
 /* Is the box of each node to be what the regions say, because all that leads to it is? Not where a consumer is not
- * needed by this tile: a condition that is false in all of the tile keeps the regions from it, the graph has no tiles. */
+ * needed by this tile: a condition that is false in all of the tile keeps the regions from it, the graph has no tiles.
+ */
 static inline void mark_exact(const Tile *t, const bool *given, bool *exact)
 {
     const Graph *g = &t->c->graph;

@@ -5,17 +5,11 @@
 #define KILN_TESTS_OPENCL_H
 
 #include "lowered.h"
+#include "opencl_leaks.h"
 
 #include "ir/kernel.h"
 
 #include <stdint.h>
-
-/* An OpenCL driver and its compiler keep memory until the process ends. */
-__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
-const char                                        *__lsan_default_suppressions(void)
-{
-    return "leak:libpocl\nleak:libLLVM\nleak:libclang\nleak:libOpenCL\n";
-}
 
 enum { CL_ALL_DEVICES = -1, CL_SINGLE_CONFIG = 0x101B, CL_BUILD_LOG = 0x1183, CL_COPY_HOST = 1 << 5 };
 enum { CL_EXACT_DIVIDE = 1 << 7 }; /* in CL_SINGLE_CONFIG */

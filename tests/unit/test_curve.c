@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Calibration: caches are found in curves, be they smooth, noisy or flat; what is found becomes a machine; figures that
  * make programs slower are not used; the text reads back. The curves of this machine are measured, too. */
-#include "api/calibrate.h"
+#include "api/calibrate/calibrate.h"
 #include "check.h"
 #include "kiln.h"
 

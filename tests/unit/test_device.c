@@ -4,6 +4,7 @@
  *     test_device [opencl|cuda] [speed]      speed: what a call costs the host, and nothing else */
 #include "check.h"
 #include "device_speed.h"
+#include "opencl_leaks.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -275,6 +276,7 @@ static void test_present(void)
     kn_rt           *rt      = kn_rt_new(&(kn_rt_hooks){ .trace = hear });
     CHECK(kn_rt_device_present(rt, &program, (int)kind, none) == 1 && !missing, "there is one");
     CHECK(kn_rt_device_present(rt, &program, 0, none) == 0 && missing == 0, "no kind");
+    CHECK(kn_rt_device_present(rt, &program, (int)kind | KN_RT_PREFERS_HOST, none) == 0 && !missing, "a faster host");
     const kn_device_kind other = kind == KN_DEVICE_CUDA ? KN_DEVICE_OPENCL : KN_DEVICE_CUDA;
     const bool           there = kn_device_count(other) > 0;
     CHECK(kn_rt_device_present(rt, &program, (int)other, none) == there && missing == (there ? 0 : (int)other), "%d",

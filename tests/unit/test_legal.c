@@ -15,7 +15,7 @@ static const DefFacts pure     = { .free = X | Y, .own_place = true, .steps = 1 
 static const DefFacts sum      = { .free = X | Y, .rvars = R | Q, .own_place = true, .combines = true };
 static const DefFacts float_   = { .free = X | Y, .rvars = R | Q, .own_place = true, .inexact = true };
 static const DefFacts scatter  = { .free = Y, .rvars = R | Q, .own_place = true, .apart = R };
-static const DefFacts stencil  = { .free = X | Y, .rvars = R, .reads_self = true, .other_points = true };
+static const DefFacts stencil  = { .free = X | Y, .rvars = R, .reads_self = true, .other_points = X };
 static const DefFacts triangle = { .free = X, .rvars = R | Q, .bounding = X | R, .bounds = { X, R }, .combines = true };
 
 #define FOR(v, number)                                                                                                 \
@@ -75,6 +75,10 @@ static const NestRow nests[] = {
       { FOR(X, 0), FOR(R, 0), FOR(Q, 1) }, false, FINE },
     { "points outside steps that read others", &stencil, 2,
       { FOR(X, 0), FOR(R, 0) }, false, { NEST_POINTS_OUTSIDE, 0, 1 } },
+    { "points along which steps read no others, outside them", &stencil, 3,
+      { PARALLEL(Y, 0), FOR(R, 0), FOR(X, 0) }, false, FINE },
+    { "a fused loop over points of both kinds", &stencil, 2,
+      { FOR(X | Y, 0), FOR(R, 0) }, false, { NEST_POINTS_OUTSIDE, 0, 1 } },
     { "points inside steps that read others", &stencil, 2,
       { FOR(R, 0), PARALLEL(X, 0) }, false, FINE },
     { "steps of a sum at once", &sum, 2,
@@ -159,22 +163,23 @@ static void test_levels(void)
 /* ---- Facts ------------------------------------------------------------------------------ */
 
 typedef struct FactRow {
-    const char *update;                                              /* of s(x, y) = 0 */
-    bool        combines, inexact, own_place, other_points, expands; /* of it */
-    uint32_t    apart, bounding;
+    const char *update;                                /* of s(x, y) = 0 */
+    bool        combines, inexact, own_place, expands; /* of it */
+    uint32_t    other_points, apart, bounding;
 } FactRow;
 
 /* clang-format off */
 static const FactRow facts_of[] = {
-    { "s(x, y) += in(x+r, y) for r in 0..3",                  true,  false, true,  false, true,  0, 0 },
-    { "s(x, y) += in(x+r, y) for r in 0..65",                 true,  false, true,  false, false, 0, 0 },
-    { "s(x, y) = in(x+r, y) - s(x, y) for r in 0..3",         false, false, true,  false, true,  0, 0 },
-    { "s(x, y) = s(x, y) - in(x+r, y) for r in 0..3",         true,  false, true,  false, true,  0, 0 },
-    { "s(x, y) += s(x, y) for r in 0..3",                     false, false, true,  false, true,  0, 0 },
-    { "s(x, r) = s(x+1, r-1) for r in 1..9",                  false, false, false, true,  false, 0, 0 },
-    { "s(2*r, y) = in(r, y) for r in 0..9",                   false, false, true,  false, false, R, 0 },
-    { "s(in(r, 0), y) += 1 for r in 0..9",                    true,  false, true,  false, false, 0, 0 },
-    { "s(x, y) += in(r, q) for r in 0..x, q in 0..r",         true,  false, true,  false, false, 0, X | R },
+    { "s(x, y) += in(x+r, y) for r in 0..3",                    true,  false, true,  true,  0, 0, 0 },
+    { "s(x, y) += in(x+r, y) for r in 0..65",                   true,  false, true,  false, 0, 0, 0 },
+    { "s(x, y) = in(x+r, y) - s(x, y) for r in 0..3",           false, false, true,  true,  0, 0, 0 },
+    { "s(x, y) = s(x, y) - in(x+r, y) for r in 0..3",           true,  false, true,  true,  0, 0, 0 },
+    { "s(x, y) += s(x, y) for r in 0..3",                       false, false, true,  true,  0, 0, 0 },
+    { "s(x, r) = s(x+1, r-1) for r in 1..9",                    false, false, false, false, X, 0, 0 },
+    { "s(r, y) = s(r-1, y+1) for r in 1..9",                    false, false, false, false, Y, 0, 0 },
+    { "s(2*r, y) = in(r, y) for r in 0..9",                     false, false, true,  false, 0, R, 0 },
+    { "s(in(r, 0), y) += 1 for r in 0..9",                      true,  false, true,  false, 0, 0, 0 },
+    { "s(x, y) += in(r, q) for r in 0..x, q in 0..r",           true,  false, true,  false, 0, 0, X | R },
 };
 /* clang-format on */
 
@@ -191,7 +196,7 @@ static void test_facts(kn_context *cx, const FactRow *row)
     CHECK(facts.combines == row->combines && facts.inexact == row->inexact, "%s: combines %d, inexact %d", row->update,
           facts.combines, facts.inexact);
     CHECK(facts.own_place == row->own_place && facts.other_points == row->other_points,
-          "%s: own place %d, other points %d", row->update, facts.own_place, facts.other_points);
+          "%s: own place %d, other points %x", row->update, facts.own_place, facts.other_points);
     CHECK(facts.apart == row->apart && facts.bounding == row->bounding, "%s: apart %x, bounding %x", row->update,
           facts.apart, facts.bounding);
     CHECK(func_expands(&p->exprs, f) == row->expands, "%s: expands", row->update);

@@ -476,6 +476,81 @@ static void declare_nothing(Tiled *t)
     proved      = tile_prove(t);
 }
 
+/* The mark of a tile moves below the next loop. */
+static isl_schedule_node *mark_tile_below(isl_schedule_node *node, void *user)
+{
+    Tiled *t = user;
+    if (isl_schedule_node_get_type(node) != isl_schedule_node_mark)
+        return node;
+    isl_id    *id   = isl_schedule_node_mark_get_id(node);
+    const bool tile = !strcmp(isl_id_get_name(id), MARK_TILE);
+    isl_id_free(id);
+    if (!tile)
+        return node;
+    node   = isl_schedule_node_delete(node);
+    int up = 0;
+    for (bool band = false; !band; up++) {
+        band = isl_schedule_node_get_type(node) == isl_schedule_node_band;
+        node = isl_schedule_node_child(node, 0);
+    }
+    node = isl_schedule_node_insert_mark(node, isl_id_alloc(t->scop->isl, MARK_TILE, NULL));
+    return isl_schedule_node_ancestor(node, up);
+}
+
+/* Each row of a tile has scratch of its own. */
+static void declare_below(Tiled *t)
+{
+    t->schedule = isl_schedule_map_schedule_node_bottom_up(t->schedule, mark_tile_below, t);
+    proved      = tile_prove(t);
+}
+
+/* All tiles have one scratch. */
+static void declare_above(Tiled *t)
+{
+    t->schedule             = isl_schedule_map_schedule_node_bottom_up(t->schedule, unmark_tile, NULL);
+    isl_schedule_node *node = isl_schedule_node_child(isl_schedule_get_root(t->schedule), 0);
+    node                    = isl_schedule_node_insert_mark(node, isl_id_alloc(t->scop->isl, MARK_TILE, NULL));
+    isl_schedule_free(t->schedule);
+    t->schedule = isl_schedule_node_get_schedule(node);
+    isl_schedule_node_free(node);
+    proved = tile_prove(t);
+}
+
+/* The loops that are left behind the tiles run further than the given ones. */
+static void run_more(Tiled *t)
+{
+    for (size_t i = 0; i < t->statements.count; i++) {
+        TiledStatement *x = &t->statements.at[i];
+        if (!x->source || strcmp(x->name, x->source->name) != 0)
+            continue;
+        isl_map *more = isl_map_read_from_str(t->scop->isl, "[N, T] -> { S0[t, i] -> S0[t, i] : t = T and i = N }");
+        isl_union_set *runs = isl_union_set_from_set(isl_map_domain(isl_map_copy(more)));
+        x->executes         = isl_map_union(x->executes, more);
+        t->schedule         = isl_schedule_sequence(t->schedule, isl_schedule_from_domain(runs));
+        proved              = tile_prove(t);
+        return;
+    }
+}
+
+/* Stages that are not tiled keep an array in scratch. */
+static void keep_in_scratch(Tiled *t)
+{
+    static int64_t size[] = { 8, 0 }, fold[] = { 0, 0 };
+    static Scratch s;
+    s = (Scratch){ .array  = t->statements.at[0].accesses.at[t->statements.at[0].accesses.count - 1].access->array,
+                   .name   = "kept",
+                   .rank   = 1,
+                   .offset = isl_multi_aff_read_from_str(t->scop->isl, "[N] -> { [] -> [(0)] }"),
+                   .size   = size,
+                   .fold   = fold };
+    vec_push(t->scop->arena, &t->scratch, &s);
+    for (size_t i = 0; i < t->statements.count; i++)
+        for (size_t k = 0; k < t->statements.at[i].accesses.count; k++)
+            if (t->statements.at[i].accesses.at[k].access->array == s.array)
+                t->statements.at[i].accesses.at[k].scratch = &s;
+    proved = tile_prove(t);
+}
+
 static void check_proof(kn_context *cx, const Case *row, void (*with)(Tiled *t), const char *wrong)
 {
     Job job = { .cx = cx, .row = row, .with = with, .said = "nothing" };
@@ -508,8 +583,16 @@ int main(void)
     check_proof(cx, &edges, copy_stage, "other instances run");
     check_proof(cx, &tiles, share_stage, "a loop is marked parallel and its iterations share memory");
     check_proof(cx, &tiles, shrink_scratch, "an access is outside of its scratch");
-    for (rows_kept = 4; rows_kept > 1; rows_kept--) /* three are live */
-        check_proof(cx, &rows, fold_less, rows_kept < 3 ? "scratch is written again before its last read" : "right");
+    check_proof(cx, &tiles, declare_above, "a tile has its scratch not for itself");
+    check_proof(cx, &rows, declare_below, "a tile has its scratch not for itself");
+    check_proof(cx, &steps, declare_below, "scratch is used where no tile has it");
+    check_proof(cx, &steps, run_more, "an instance is none of the given program");
+    check_proof(cx, &stages, keep_in_scratch, "an access is outside of its scratch");
+    static const char *const folds[] = { [2] = "scratch is written again before its last read", /* three are live */
+                                         [3] = "the rows of a fold are no power of two",
+                                         [4] = "right" };
+    for (rows_kept = 4; rows_kept > 1; rows_kept--)
+        check_proof(cx, &rows, fold_less, folds[rows_kept]);
     check_proof(cx, &steps, widen_copy, "a copy may touch what no array has");
     kn_context_free(cx);
     return check_done();

@@ -275,10 +275,10 @@ static void call_host_alone(Gen *g, LLVMValueRef entry, LLVMTypeRef type)
                       on   = LLVMAppendBasicBlockInContext(g->cx, entry, "device");
     LLVMValueRef args[]    = { LLVMGetParam(entry, 0), LLVMGetParam(entry, 1), LLVMGetParam(entry, 2) };
     LLVMValueRef other     = share(add_function(g, g->program->host->name, type));
-    LLVMValueRef present =
-        rt_call(g, "kn_rt_device_present", g->t.i32, 4,
-                (LLVMValueRef[]){ args[0], g->rt_program, i32_const(g, g->target->device), args[1] });
-    LLVMValueRef go = LLVMBuildSwitch(g->b, present, fail, 2);
+    const int    kind      = (int)g->target->device | (g->program->prefers_host ? DEVICE_PREFERS_HOST : 0);
+    LLVMValueRef present   = rt_call(g, "kn_rt_device_present", g->t.i32, 4,
+                                     (LLVMValueRef[]){ args[0], g->rt_program, i32_const(g, kind), args[1] });
+    LLVMValueRef go        = LLVMBuildSwitch(g->b, present, fail, 2);
     LLVMAddCase(go, i32_const(g, 0), host);
     LLVMAddCase(go, i32_const(g, 1), on);
     LLVMPositionBuilderAtEnd(g->b, fail);

@@ -88,7 +88,8 @@ void nest_init(Build *b, LoopNest *n, const PlanDef *def, const FuncBoxes *boxes
     Arena        *a = b->lw->arena;
     const Update *u = def->update < 0 ? NULL : &f->updates[def->update];
     *n = (LoopNest){ .def = def, .boxes = boxes, .box = def->update < 0 ? boxes->pure : boxes->updates[def->update] };
-    const SymBox range = f->id < 0 ? n->box : box_widened(b, f, n->box);
+    const StepTable *table = u && boxes->tables[def->update].buffer ? &boxes->tables[def->update] : NULL;
+    const SymBox     range = f->id < 0 || table ? n->box : box_widened(b, f, n->box);
     n->vars =
         ARENA_ARRAY(a, NestVar, (size_t)(f->rank + (u ? u->rvar_count : 0) + 3 * def->step_count + def->loop_count));
     n->modes  = ARENA_ARRAY(a, SplitMode, (size_t)def->step_count);
@@ -96,11 +97,11 @@ void nest_init(Build *b, LoopNest *n, const PlanDef *def, const FuncBoxes *boxes
     for (int d = 0; d < f->rank; d++)
         if (!u || u->is_free[d]) {
             NestVar *at = add_name(n, f->args[d]);
-            if (u && boxes->tables[def->update].buffer)
+            if (table && !table->still[d])
                 continue; /* known in each step only */
             at->min      = range.min[d];
             at->extent   = x_extent(b->lw, range.min[d], range.max[d]);
-            n->shared[d] = f->id >= 0 && box_widens(b, f, d);
+            n->shared[d] = f->id >= 0 && !table && box_widens(b, f, d);
             n->widened |= n->shared[d];
         }
     for (int i = 0; u && i < u->rvar_count; i++)
@@ -359,12 +360,13 @@ static void bind_step_box(Build *b, LoopNest *n, Prelude *w)
     for (int i = 0; i < u->rvar_count; i++)
         if (!nest_is_bound(n, u->rvars[i].name))
             return;
+    const StepTable *table = &n->boxes->tables[n->def->update];
     for (int d = 0; d < f->rank; d++)
-        if (u->is_free[d] && nest_find(n, f->args[d])->min)
+        if (u->is_free[d] && !table->still[d] && nest_find(n, f->args[d])->min)
             return;
-    step_box(b, f, n->def->update, &n->boxes->tables[n->def->update], w, &n->box);
+    step_box(b, f, n->def->update, table, w, &n->box);
     for (int d = 0; d < f->rank; d++) {
-        NestVar *at = u->is_free[d] ? nest_find(n, f->args[d]) : NULL;
+        NestVar *at = u->is_free[d] && !table->still[d] ? nest_find(n, f->args[d]) : NULL;
         if (at) {
             at->min    = n->box.min[d];
             at->extent = x_extent(lw, n->box.min[d], n->box.max[d]);

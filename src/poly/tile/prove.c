@@ -3,9 +3,9 @@
  *
  * Takes   a tiled program.
  * Gives   nothing, if its dataflow is that of the given program; else what differs.
- * Holds   without overlap: every instance runs once, and each flow, anti and output dependence goes forward in the new
- *         order, which keeps the source of every read and every last write. The tree is walked from the root with the
- *         dependences whose ends it has not yet told apart: a band must not decrease along one, a sequence must not go
+ * Holds   without overlap or scratch: every instance runs once, and each flow, anti and output dependence goes forward
+ * in the new order, which keeps the source of every read and every last write. The tree is walked from the root with
+ * the dependences whose ends it has not yet told apart: a band must not decrease along one, a sequence must not go
  *         back, nothing may be left at a leaf, and at a loop marked parallel or vector none may go from one iteration
  *         to another. */
 #include "poly/tile/prove.h"
@@ -125,12 +125,34 @@ bool prove_forward(isl_schedule *schedule, isl_union_map *pairs)
     return !wrong;
 }
 
+/* Do the instances of the given program run, each once and in the arrays themselves? */
+static bool is_plain(const Tiled *t)
+{
+    bool plain = t->scratch.count == 0;
+    for (size_t i = 0; i < t->statements.count; i++)
+        plain =
+            plain && t->statements.at[i].source && !strcmp(t->statements.at[i].name, t->statements.at[i].source->name);
+    return plain;
+}
+
+/* With overlap or scratch. */
+static const char *prove_tiles(const Tiled *t)
+{
+    static const char *(*const parts[])(const Tiled *t) = { tile_prove_bounds, tile_prove_runs, tile_prove_declared,
+                                                            tile_prove_fold, tile_prove_flow };
+    const char *wrong                                   = NULL;
+    for (size_t i = 0; !wrong && i < sizeof parts / sizeof *parts; i++)
+        wrong = parts[i](t);
+    return wrong;
+}
+
 static const char *prove_order(const Tiled *t)
 {
-    const char *wrong;
-    for (size_t i = 0; i < t->statements.count; i++)
-        if (!t->statements.at[i].source || strcmp(t->statements.at[i].name, t->statements.at[i].source->name) != 0)
-            return (wrong = tile_prove_bounds(t)) || (wrong = tile_prove_fold(t)) ? wrong : tile_prove_flow(t);
+    if (!is_plain(t))
+        return prove_tiles(t);
+    const char *wrong = tile_prove_runs(t);
+    if (wrong)
+        return wrong;
     isl_union_set *runs = isl_schedule_get_domain(t->schedule);
     isl_bool       same = isl_union_set_is_equal(runs, t->scop->domain);
     isl_union_set_free(runs);

@@ -16,6 +16,9 @@ typedef struct ProvedArrays {
 
 /* Those of which the given program writes each element once, or none, and for which that is enough (prove_once.c). */
 ProvedArrays prove_once(const Tiled *t);
+/* What is wrong with what instances execute, or NULL; and with the places where scratch is declared (prove_tiles.c). */
+const char *tile_prove_runs(const Tiled *t);
+const char *tile_prove_declared(const Tiled *t);
 /* What is wrong with the bounds of scratch and copies, or NULL (prove_bounds.c). */
 const char *tile_prove_bounds(const Tiled *t);
 /* What is wrong with the folds of scratch, or NULL (prove_fold.c). */

@@ -3,13 +3,12 @@
  *
  * Takes   a tiled program; memory is elements of arrays, and for scratch elements of a tile.
  * Gives   nothing, or what differs from the given program.
- * Holds   (0) what runs is what the statements say;
- *         (1) dataflow: the source of each read, by isl's analysis of the tiled program and followed through copies, is
+ * Holds   (1) dataflow: the source of each read, by isl's analysis of the tiled program and followed through copies, is
  *         an instance of the statement instance that the given program's read has as its source, or both have none;
  *         (2) results: the last write of each element that lives on is by the same instance;
- *         (3) independence: no iteration of a loop marked parallel or vector touches memory that another one writes;
- *         (4) scratch is used in tiles alone, which declare it.
- *         Of arrays that prove_once.c has proved only (4) is asked. */
+ *         (3) independence: no iteration of a loop marked parallel or vector touches memory that another one writes.
+ *         Of arrays that prove_once.c has proved nothing is asked. What an instance executes, and that scratch is that
+ *         of a tile, is proved before (prove_tiles.c). */
 #include "poly/tile/prove.h"
 #include "poly/model/model.h"
 #include "poly/tile/order.h"
@@ -399,68 +398,15 @@ static bool prove_independent(const Memory *m, isl_schedule_node *root)
     return independent(root, isl_union_map_apply_range(other, back), own);
 }
 
-/* Adds what runs in tiles. */
-static isl_bool note_tile(isl_schedule_node *node, void *user)
-{
-    isl_union_set **in   = user;
-    const bool      tile = is_marked(node, is_tile);
-    if (tile)
-        *in = isl_union_set_union(*in, isl_schedule_node_get_universe_domain(node));
-    return isl_bool_ok(!tile);
-}
-
-static bool uses_scratch(const TiledStatement *x)
-{
-    bool uses = x->copied != NULL;
-    for (size_t k = 0; k < x->accesses.count; k++)
-        uses |= x->accesses.at[k].scratch != NULL;
-    return uses;
-}
-
-/* (4) */
-static bool prove_declared(const Tiled *t, isl_schedule_node *root)
-{
-    isl_union_set *in = isl_union_set_empty(isl_set_get_space(t->scop->context));
-    bool           ok = isl_schedule_node_foreach_descendant_top_down(root, note_tile, &in) == isl_stat_ok;
-    for (size_t i = 0; i < t->statements.count && ok; i++) {
-        if (!uses_scratch(&t->statements.at[i]))
-            continue;
-        isl_set *runs = isl_map_domain(isl_map_copy(t->statements.at[i].executes));
-        isl_set *here = isl_union_set_extract_set(in, isl_set_get_space(runs));
-        ok            = isl_set_is_subset(runs, here) == isl_bool_true; /* also where nothing of it runs */
-        isl_set_free(runs);
-        isl_set_free(here);
-    }
-    isl_union_set_free(in);
-    return ok;
-}
-
-/* (0) */
-static bool prove_runs(const Tiled *t)
-{
-    isl_union_set *runs = isl_union_set_empty(isl_set_get_space(t->scop->context));
-    isl_union_set *all  = isl_schedule_get_domain(t->schedule);
-    for (size_t i = 0; i < t->statements.count; i++)
-        runs = isl_union_set_add_set(runs, isl_map_domain(isl_map_copy(t->statements.at[i].executes)));
-    const bool same = isl_union_set_is_equal(runs, all) == isl_bool_true;
-    isl_union_set_free(runs);
-    isl_union_set_free(all);
-    return same;
-}
-
 const char *tile_prove_flow(const Tiled *t)
 {
     Memory m;
-    if (!prove_runs(t))
-        return "other instances run";
     memory_of(&m, t);
     const bool         open  = isl_union_map_n_map(m.reads) != 0 || isl_union_map_n_map(m.writes) != 0;
     const char        *wrong = open ? prove_values(&m) : NULL;
     isl_schedule_node *root  = isl_schedule_get_root(t->schedule);
     if (!wrong && open && !prove_independent(&m, root))
         wrong = "a loop is marked parallel and its iterations share memory";
-    if (!wrong && !prove_declared(t, root))
-        wrong = "scratch is used where no tile has it";
     isl_schedule_node_free(root);
     memory_free(&m);
     return wrong;

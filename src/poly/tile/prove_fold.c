@@ -7,7 +7,7 @@
  *         dimension. If e' is the greater one along the first such dimension, each write of e' comes after all reads
  *         and writes of e. So between the write and a read of a value nothing else is written in its place, and each
  *         read has the source that it has without folds. Multiples are left out: all e' that are at least the fold
- *         away are taken, which asks for more. */
+ *         away are taken, which asks for more. The code takes remainders by `&`, so that a fold is a power of two. */
 #include "poly/tile/prove.h"
 
 #include <isl/constraint.h>
@@ -64,6 +64,8 @@ const char *tile_prove_fold(const Tiled *t)
             const Scratch *s = t->scratch.at[i];
             if (!s->fold[j])
                 continue;
+            if (s->fold[j] < 0 || s->fold[j] & (s->fold[j] - 1) || s->fold[j] != s->size[j])
+                return "the rows of a fold are no power of two";
             isl_union_map *later = isl_union_map_from_map(further(s, j, isl_set_get_space(t->scop->context)));
             isl_union_map *pairs = isl_union_map_apply_range(accesses_of(t, s, false), later);
             pairs                = isl_union_map_apply_range(pairs, isl_union_map_reverse(accesses_of(t, s, true)));

@@ -39,19 +39,24 @@ static bool is_natural(const NestText *n)
 }
 
 /* The default schedule: the two outer dimensions parallel, if `parallel`; the first in vectors; an update's points
- * outside its steps where that is legal, but its rows inside long reductions. */
+ * outside its steps where that is legal, but its rows inside long reductions, and inside steps that read other points. */
 static void print_plain(const Printer *p, int s, int update, int lanes, bool parallel)
 {
     const Func     *f     = p->d->graph->nodes[s].func;
     const DefFacts *facts = &p->d->facts[s].defs[update + 1];
+    const Choice   *c     = &p->d->choices[s];
     NestText        n     = nest_text_begin(p->out, f, update);
     const bool      rows  = (facts->free & 1u) && !(facts->bounding & 1u) && lanes > 1;
     const bool      inner = facts->steps > 0 && facts->steps <= SHORT_REDUCTION;
     int             x     = -1;
+    const uint32_t  apart = c->time_size ? 0 : ~facts->other_points; /* diamonds have their steps outermost */
+    for (int d = f->rank - 1; d >= 1 && facts->other_points; d--)
+        if (facts->free & apart & 1u << d)
+            nest_text_add(&n, f->args[d]);
     if (facts->other_points)
         nest_text_add_reductions(&n);
     for (int d = f->rank - 1; d >= 1; d--)
-        if (facts->free & 1u << d)
+        if (facts->free & (facts->other_points ? ~apart : ~0u) & 1u << d)
             nest_text_add(&n, f->args[d]);
     if (!facts->other_points && !inner && rows)
         nest_text_add_reductions(&n);
@@ -62,7 +67,6 @@ static void print_plain(const Printer *p, int s, int update, int lanes, bool par
     if (!facts->other_points && (inner || !rows))
         nest_text_add_reductions(&n);
     nest_text_print(&n, rows ? x : -1, lanes, is_natural(&n));
-    const Choice *c = &p->d->choices[s];
     if (parallel && c->time_size && c->time_update == update) {
         int next = c->time_dim - 1;
         while (next > 0 && !(facts->free & 1u << next))

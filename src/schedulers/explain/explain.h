@@ -70,6 +70,9 @@ const char *explain_machine(const Explained *x, Arena *arena);
 /* Why `auto` took the first of its candidates. */
 const char *explain_taken(const Explained *x, Arena *arena);
 
+/* The beginning of a page up to its heading, and its end: the schedule. */
+void explain_page_begin(Text *out, const char *name);
+void explain_page_end(Text *out, const char *schedule);
 /* The text with HTML's special characters escaped. */
 void explain_escape(Text *out, const char *s);
 /* The groups as a drawing (explain_draw.c). */

@@ -93,17 +93,28 @@ static void add_candidates(Text *out, const Explained *x)
     text_add(out, "</table></div>\n");
 }
 
-void explain_html(Text *out, const Explained *x, const char *schedule)
+void explain_page_begin(Text *out, const char *name)
 {
-    const char *name = x->d->graph->pipeline->name;
     text_add(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>");
     explain_escape(out, name);
     text_printf(out, "</title>\n<style>%s</style>\n<h1>", style);
     explain_escape(out, name);
-    text_printf(out, "</h1>\n<p>By %s: %s predicted, %d group%s of %d functions, %d core%s. %s</p>\n",
-                x->scheduler->name, explain_time(out->arena, x->ns), x->d->group_count,
-                x->d->group_count == 1 ? "" : "s", x->functions, x->m->cores, x->m->cores == 1 ? "" : "s",
-                explain_machine(x, out->arena));
+    text_add(out, "</h1>\n");
+}
+
+void explain_page_end(Text *out, const char *schedule)
+{
+    text_add(out, "<h2>The schedule</h2>\n<pre>");
+    explain_escape(out, schedule);
+    text_add(out, "</pre>\n</html>\n");
+}
+
+void explain_html(Text *out, const Explained *x, const char *schedule)
+{
+    explain_page_begin(out, x->d->graph->pipeline->name);
+    text_printf(out, "<p>By %s: %s predicted, %d group%s of %d functions, %d core%s. %s</p>\n", x->scheduler->name,
+                explain_time(out->arena, x->ns), x->d->group_count, x->d->group_count == 1 ? "" : "s", x->functions,
+                x->m->cores, x->m->cores == 1 ? "" : "s", explain_machine(x, out->arena));
     text_add(out, "<p>A box is a group with its loops, the darker the more of the time it takes; a line goes to each "
                   "that reads it.</p>\n");
     explain_draw(out, x);
@@ -111,7 +122,5 @@ void explain_html(Text *out, const Explained *x, const char *schedule)
     add_rules(out, x);
     if (x->all)
         add_candidates(out, x);
-    text_add(out, "<h2>The schedule</h2>\n<pre>");
-    explain_escape(out, schedule);
-    text_add(out, "</pre>\n</html>\n");
+    explain_page_end(out, schedule);
 }

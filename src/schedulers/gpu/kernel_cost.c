@@ -13,6 +13,7 @@
  *               accesses    wavefronts of loads and stores, one a cycle,
  *               latency     waves of blocks, each as long as its stages wait for what they read,
  *           and a part of the others, which overlap imperfectly, and the launch. */
+#include "ir/fold.h"
 #include "schedulers/gpu/kernels.h"
 #include "schedulers/graph/constants.h"
 
@@ -33,6 +34,11 @@ typedef struct UnitWork {
 } UnitWork;
 
 static double least(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t least_int(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
@@ -107,11 +113,65 @@ static double steps_of(const GraphNode *node, int update)
     return update < 0 ? 1 : node->defs[update + 1].steps;
 }
 
-/* The points of each node of the group that are computed for these boxes, in s->points: those of its box, but no more
- * than are read where data decide the place; in s->at_once those of one step of reductions. Readers come first. `unit`
- * -1: of a whole block. */
-static void find_points(KernelSpace *s, const Box *boxes, int unit)
+/* The span of what one index of an edge reads, as the code tells elements apart: quotients of places whose remainder
+ * is not known are expressions of their own, whatever their values. */
+static KernelSpan span_read(const Edge *e, int d, const KernelSpan *reader)
 {
+    const AccessRange *r = &e->access[d];
+    if (r->var < 0)
+        return (KernelSpan){ (double)(floor_div(r->hi, r->den) - floor_div(r->lo, r->den) + 1), 1 };
+    const KernelSpan of = reader[r->var];
+    const int64_t    by = of.aligned * (r->num < 0 ? -r->num : r->num);
+    const double     wide = (double)(r->hi - r->lo), long_way = fabs((double)r->num) * (of.points - 1) + wide;
+    if (r->den == 1)
+        return (KernelSpan){ long_way + 1, least_int(by, MOST_ALIGNED) };
+    if (by && by % r->den == 0)
+        return (KernelSpan){ floor(long_way / (double)r->den) + 1, least_int(by / r->den, MOST_ALIGNED) };
+    return (KernelSpan){ of.points * least(e->accesses, wide + 1), 1 };
+}
+
+static double span_points(const KernelSpace *s, int node)
+{
+    double points = 1;
+    for (int d = 0; d < s->g->nodes[node].rank; d++)
+        points *= s->span[node][d].points;
+    return points;
+}
+
+/* What a node reads of others is added to their spans. */
+static void add_to_spans(KernelSpace *s, int node)
+{
+    for (int i = 0; i < s->g->nodes[node].in_count; i++) {
+        const Edge *e = s->g->nodes[node].in[i];
+        for (int d = 0; d < s->g->nodes[e->producer].rank; d++) {
+            const KernelSpan now = span_read(e, d, s->span[node]), had = s->span[e->producer][d];
+            s->span[e->producer][d] =
+                (KernelSpan){ fmax(now.points, had.points),
+                              had.points > 0 ? least_int(now.aligned, had.aligned) : now.aligned };
+        }
+    }
+}
+
+/* The spans of a thread of a unit begin with its own points. */
+static void begin_spans(KernelSpace *s, int unit, const int64_t *each)
+{
+    for (int i = 0; i < s->among_count; i++) {
+        const GraphNode *node = &s->g->nodes[s->among[i]];
+        memset(s->span[s->among[i]], 0, sizeof s->span[0]);
+        for (int k = 0; k < node->in_count; k++)
+            memset(s->span[node->in[k]->producer], 0, sizeof s->span[0]);
+    }
+    for (int d = 0; d < s->g->nodes[unit].rank; d++)
+        s->span[unit][d] = (KernelSpan){ (double)box_extent(&s->thread[unit], d), unit == s->head ? kernel_alignment(s, d, each[d]) : 1 };
+}
+
+/* The points of each node of the group that are computed for these boxes, in s->points: those of its box, or of a
+ * thread's spans, but no more than are read where data decide the place; in s->at_once those of one step of
+ * reductions. Readers come first. `unit` -1: of a whole block. */
+static void find_points(KernelSpace *s, const Box *boxes, int unit, const int64_t *each)
+{
+    if (unit >= 0)
+        begin_spans(s, unit, each);
     for (int i = s->among_count; i-- > 0;) {
         const int        n    = s->among[i];
         const GraphNode *node = &s->g->nodes[n];
@@ -125,9 +185,11 @@ static void find_points(KernelSpace *s, const Box *boxes, int unit)
         }
         const bool given = n == (unit < 0 ? s->head : unit);
         s->within[n]     = given || unit < 0 || kernel_in_threads(s, n, unit);
-        const double box = s->within[n] ? (double)points_of(s, boxes, n) : 0;
-        s->points[n]     = given ? box : least(box, read);
-        s->at_once[n]    = given ? box : least(box, once);
+        const double all = !s->within[n] ? 0 : unit >= 0 ? span_points(s, n) : (double)points_of(s, boxes, n);
+        s->points[n]     = given ? all : least(all, read);
+        s->at_once[n]    = given ? all : least(all, once);
+        if (unit >= 0 && s->points[n] > 0)
+            add_to_spans(s, n);
     }
     for (int i = 0; i < s->among_count; i++)
         s->within[s->among[i]] = false;
@@ -136,13 +198,13 @@ static void find_points(KernelSpace *s, const Box *boxes, int unit)
 /* ---- Work -------------------------------------------------------------------------------- */
 
 /* Elements that are read at a time: by a pure definition all, by an update those of one step. */
-static double held_of(const KernelSpace *s, const Edge *e, const Box *read, const Box *reader)
+static double held_of(const KernelSpace *s, const Edge *e, const Box *reader)
 {
     double held = 1;
     for (int d = 0; d < s->g->nodes[e->producer].rank; d++) {
         const AccessRange *r = &e->access[d];
         if (e->update < 0)
-            held *= (double)box_extent(read, d);
+            held *= span_read(e, d, s->span[e->consumer]).points;
         else if (r->var >= 0)
             held *= fmax(1, (double)(box_extent(reader, r->var) * r->num) / (double)r->den);
     }
@@ -165,18 +227,19 @@ static int note_reads(KernelSpace *s, int node, const Box *boxes, int unit, int 
             fresh &= s->touched[k] != p;
         add_to_hull(&s->hull[p], &read, s->g->nodes[p].rank, fresh);
         s->asked[p] = (fresh ? 0 : s->asked[p]) + points * steps_of(n, e->update) * e->accesses;
-        s->held[p] =
-            fmax(fresh ? 0 : s->held[p], least(held_of(s, e, &read, &boxes[node]), s->at_once[node] * e->accesses));
+        if (unit >= 0)
+            s->held[p] =
+                fmax(fresh ? 0 : s->held[p], least(held_of(s, e, &boxes[node]), s->at_once[node] * e->accesses));
         if (fresh)
             s->touched[count++] = p;
     }
     return count;
 }
 
-/* Distinct elements that are read of a node: no more than its hull, nor than there are reads. */
-static double elements_read(const KernelSpace *s, int p)
+/* Distinct elements that a block, or a thread, reads of a node: no more than there are reads. */
+static double elements_read(const KernelSpace *s, int p, bool of_block)
 {
-    return least((double)box_points(&s->hull[p], s->g->nodes[p].rank), s->asked[p]);
+    return least(of_block ? (double)box_points(&s->hull[p], s->g->nodes[p].rank) : span_points(s, p), s->asked[p]);
 }
 
 /* Elements along the first dimension of a producer from a point of a unit to the next along x. */
@@ -215,8 +278,9 @@ static void count_loads(const KernelSpace *s, int unit, const int64_t *each, int
     for (int i = 0; i < count; i++) {
         const int        p        = s->touched[i];
         const GraphNode *from     = &s->g->nodes[p];
-        const double     elements = elements_read(s, p), stride = stride_of(s, unit, p), bytes = (double)from->bytes;
-        const double     row  = from->rank ? fmax(1, (double)box_extent(&s->hull[p], 0)) : 1;
+        const double     elements = elements_read(s, p, false), stride = stride_of(s, unit, p);
+        const double     bytes    = (double)from->bytes;
+        const double     row  = from->rank ? fmax(1, least(elements, s->span[p][0].points)) : 1;
         const double     own  = stride == 1 && from->rank ? least(across, row) : 0;
         const double     wide = own > 0 ? width_of(from, own) : 1;
         const double     rows = elements / row, loads = rows * (own / wide + row - own);
@@ -229,6 +293,16 @@ static void count_loads(const KernelSpace *s, int unit, const int64_t *each, int
     }
 }
 
+/* Copies of a step that a definition has in the code. */
+static double copies_of_steps(const KernelSpace *s, int node, int def)
+{
+    const int64_t steps = kernel_steps_of_table(s->k, node);
+    return s->k->table[node] ? 0
+           : !def            ? 1
+           : s->k->d.choices[node].where == WHERE_INLINE || steps ? s->g->nodes[node].defs[def].steps
+                                                                  : 1;
+}
+
 /* Operations of the copies of a thread's points, each with all that is inlined into it. */
 static double code_of(KernelSpace *s, int unit, const int64_t *each)
 {
@@ -239,13 +313,12 @@ static double code_of(KernelSpace *s, int unit, const int64_t *each)
         copies *= d < s->g->nodes[unit].rank ? (double)each[d] : 1;
     }
     kernel_find_threads(s, unit, ones);
-    find_points(s, s->thread, unit);
+    find_points(s, s->thread, unit, ones);
     for (int i = 0; i < s->among_count; i++) {
         const int        n    = s->among[i];
         const GraphNode *node = &s->g->nodes[n];
         for (int k = 0; k < node->def_count; k++)
-            operations += s->at_once[n] * (node->defs[k].ops + node->defs[k].loads) *
-                          (k && s->k->d.choices[n].where == WHERE_INLINE ? node->defs[k].steps : 1);
+            operations += s->at_once[n] * (node->defs[k].ops + node->defs[k].loads) * copies_of_steps(s, n, k);
     }
     return operations * copies;
 }
@@ -256,12 +329,12 @@ static UnitWork unit_work(KernelSpace *s, int unit, const int64_t *each)
     UnitWork w     = { .steps = 1, .code = code_of(s, unit, each) };
     int      count = 0;
     kernel_find_threads(s, unit, each);
-    find_points(s, s->thread, unit);
+    find_points(s, s->thread, unit, each);
     for (int i = 0; i < s->among_count; i++) {
         const int        n      = s->among[i];
         const GraphNode *node   = &s->g->nodes[n];
         const double     points = s->points[n];
-        if (points <= 0)
+        if (points <= 0 || s->k->table[n])
             continue;
         for (int k = 0; k < node->def_count; k++) {
             const double steps = k ? node->defs[k].steps : 1;
@@ -278,7 +351,9 @@ static UnitWork unit_work(KernelSpace *s, int unit, const int64_t *each)
     const double     across = node->rank ? (double)each[0] : 1, wide = node->rank ? width_of(node, across) : 1;
     w.stores           = (double)points_of(s, s->thread, unit) / wide;
     w.store_wavefronts = w.stores * wavefronts_of(across, wide, (double)node->bytes);
-    for (int k = 1; k < node->def_count; k++) { /* a sum in memory is loaded and stored in each step */
+    if (kernel_holds_sums(s->k, unit))
+        w.live += s->points[unit] * fmax(1, (double)node->bytes / 4);
+    for (int k = 1; k < node->def_count && !kernel_holds_sums(s->k, unit); k++) { /* loaded and stored in each step */
         const double steps = s->points[unit] * node->defs[k].steps;
         w.loads += steps;
         w.stores += steps;
@@ -306,7 +381,7 @@ static Traffic traffic_of(KernelSpace *s, double blocks)
     const Device *device = s->k->device;
     Traffic       t      = { 0 };
     int           count  = 0;
-    find_points(s, s->block, -1);
+    find_points(s, s->block, -1, NULL);
     for (int i = 0; i < s->among_count; i++)
         if (s->points[s->among[i]] > 0)
             count = note_reads(s, s->among[i], s->block, -1, count);
@@ -316,7 +391,7 @@ static Traffic traffic_of(KernelSpace *s, double blocks)
         if (kernel_is_unit(s, p) || s->k->d.choices[p].where == WHERE_INSIDE)
             continue;
         const double row  = node->rank ? (double)box_extent(&s->hull[p], 0) * (double)node->bytes : (double)node->bytes;
-        const double rows = fmax(1, elements_read(s, p) * (double)node->bytes / fmax(row, 1));
+        const double rows = fmax(1, elements_read(s, p, true) * (double)node->bytes / fmax(row, 1));
         const double all = blocks * rows * (ceil(row / SECTOR_BYTES) + 1) * SECTOR_BYTES, once = whole_bytes(node);
         t.l2 += all;
         t.memory += once < L2_KEPT * (double)device->l2 ? 0 : least(all, once);
@@ -476,11 +551,14 @@ static void find_times(KernelSpace *s, const BlockWork *work, KernelCost *out)
     out->term[KERNEL_ACCESSES] = out->blocks * work->wavefronts / rate;
     out->term[KERNEL_LATENCY]  = fmax(waves < FEW_WAVES ? ceil(waves) : waves + 0.5, 1) * work->wait;
     out->term[KERNEL_LAUNCH]   = device->launch;
-    for (int i = 0; i < KERNEL_LAUNCH; i++) {
+    for (int i = 0; i < KERNEL_LATENCY; i++) {
         sum += out->term[i];
         most = fmax(most, out->term[i]);
     }
-    out->ns = most + KERNEL_OVERLAP * (sum - most) + device->launch;
+    /* A block waits while the others of its multiprocessor work, if there are any. */
+    const double busy = most + KERNEL_OVERLAP * (sum - most), wait = out->term[KERNEL_LATENCY];
+    const double part = fmax(KERNEL_OVERLAP, 1 / fmax(1, out->occupancy.blocks));
+    out->ns           = fmax(busy, wait) + part * least(busy, wait) + device->launch;
 }
 
 void kernel_evaluate(KernelSpace *s, const KernelShape *shape, KernelCost *out)

@@ -19,6 +19,17 @@ static bool has_plain_bounds(const DefFacts *facts)
     return !facts->bounding && !facts->bounds_read;
 }
 
+/* Histograms side by side: a cell for each point of the first dimensions, over steps of its own, along a dimension that
+ * data decide. */
+static bool is_grid(const Draft *d, int s)
+{
+    const DefFacts *facts = &d->facts[s].defs[1];
+    const Update   *u     = &d->graph->nodes[s].func->updates[0];
+    return d->graph->nodes[s].rank > 2 && (facts->free & 3) == 3 && !facts->other_points &&
+           has_plain_bounds(facts) && u->rvar_count > 0 &&
+           d->facts[s].readers.count;
+}
+
 KernelPattern kernel_pattern_of(const Draft *d, int s)
 {
     const GraphNode *node = &d->graph->nodes[s];
@@ -33,6 +44,8 @@ KernelPattern kernel_pattern_of(const Draft *d, int s)
         return KERNEL_HISTOGRAM;
     if (node->kind == NODE_SCAN && table && f->updates[0].rvar_count == 1 && node->out_count)
         return KERNEL_TABLE;
+    if (node->kind == NODE_SCATTER && f->update_count == 1 && is_grid(d, s))
+        return KERNEL_GRID;
     if (node->kind != NODE_SCAN || !node->rank)
         return KERNEL_PLAIN;
     for (int k = 0; k < f->update_count; k++) {
@@ -41,6 +54,52 @@ KernelPattern kernel_pattern_of(const Draft *d, int s)
             return KERNEL_PLAIN;
     }
     return KERNEL_SCAN;
+}
+
+/* Is this read of an update staged: its rows along the recursion, at the threads' own places across it? */
+static bool is_staged_row(const Draft *d, const Edge *e)
+{
+    const GraphNode *from = &d->graph->nodes[e->producer];
+    bool             own  = from->rank == d->graph->nodes[e->consumer].rank && e->access[0].var < 0 && !e->gathers &&
+               d->choices[e->producer].where == WHERE_ROOT;
+    for (int i = 1; own && i < from->rank; i++)
+        own = access_is_identity(&e->access[i], i);
+    return own;
+}
+
+/* Lanes of a warp are rows of a scan along the first dimension: each would read a line of its own. Stored transposed,
+ * its rows are side by side; what its first step reads, and what reads it, goes through shared memory. */
+bool kernel_is_turned(const KernelDraft *k, int s)
+{
+    const GraphNode *node = &k->d.graph->nodes[s];
+    if (!k->patterns || !k->left[s] || node->is_output || node->rank < 2 || !node->out_count ||
+        kernel_pattern_of(&k->d, s) != KERNEL_SCAN)
+        return false;
+    for (int u = 0; u < node->func->update_count; u++)
+        if (k->d.facts[s].defs[u + 1].free != ((1u << node->rank) - 2))
+            return false;
+    for (int i = 0; i < node->out_count; i++) {
+        const Edge      *e  = node->out[i];
+        const GraphNode *to = &k->d.graph->nodes[e->consumer];
+        if (!e->pointwise || to->rank != node->rank || to->def_count > 1 || k->left[e->consumer] ||
+            k->d.choices[e->consumer].where != WHERE_ROOT)
+            return false;
+    }
+    return node_extent(node, 0) >= TURNED_TILE && node_extent(node, 1) >= TURNED_TILE;
+}
+
+/* The copy of a transposed scan that a block of its reader has in shared memory. */
+void kernel_print_turned(Text *out, const Func *f, const Func *reader, const char *block)
+{
+    const char *order[KN_MAX_RANK];
+    for (int d = 0; d < f->rank; d++)
+        order[d] = f->args[d < 2 ? 1 - d : d];
+    text_printf(out, "%s.stage(%s).compute_at(%s, %s)", f->name, reader->name, reader->name, block);
+    kernel_print_list(out, "reorder_storage", order, f->rank);
+    text_printf(out, ".align_storage(%s, %d)", order[0], TURNED_TILE + 1);
+    kernel_print_list(out, "reorder", order, f->rank);
+    kernel_print_list(out, "gpu_threads", order, 2);
+    text_add(out, "\n");
 }
 
 static void print_histogram(Text *out, const Func *f)
@@ -61,6 +120,79 @@ static void print_histogram(Text *out, const Func *f)
                 vt, ue);
 }
 
+/* What a row of steps reads is in registers, where its places follow from the cell and the step by constants. */
+static void print_grid_rows(Text *out, const Draft *d, int s, int64_t wide)
+{
+    const GraphNode *node = &d->graph->nodes[s];
+    const Func      *f    = node->func;
+    const Update    *u    = &f->updates[0];
+    for (int i = 0; i < node->in_count; i++) {
+        const Edge      *e    = node->in[i];
+        const GraphNode *from = &d->graph->nodes[e->producer];
+        int              dim  = -1, moved = 0;
+        if (e->update < 0 || from->kind != NODE_PURE || e->gathers || d->choices[e->producer].where != WHERE_INLINE)
+            continue;
+        for (int k = 0; k < from->rank; k++)
+            if (def_movers(d->graph->pipeline, f, 0, from->func, k) >> (KN_MAX_RANK + u->rvar_count - 1) & 1) {
+                dim = k;
+                moved++;
+            }
+        if (moved != 1 || e->accesses != 1)
+            continue;
+        text_printf(out, "%s.stage(%s.update(0)).compute_at(%s.update(0), %s).store_in(register).unroll(%s, %lld)\n",
+                    from->func->name, f->name, f->name, u->rvars[u->rvar_count - 2].name, from->func->args[dim],
+                    (long long)wide);
+    }
+}
+
+/* A thread for each cell of a grid: its planes side by side, which share what they read; a row of its steps is read
+ * before the first of them is added. */
+static void print_grid(Text *out, const Draft *d, int s)
+{
+    const GraphNode *node = &d->graph->nodes[s];
+    const Func      *f    = node->func;
+    const Update    *u    = &f->updates[0];
+    const RVar      *row  = &u->rvars[u->rvar_count - 1];
+    const int64_t    wide = rvar_steps(row);
+    const bool       rows = wide > 1 && wide <= GRID_MOST_ROW;
+    for (int k = -1; k < 1; k++) {
+        LoopNames   names = loop_names(out->arena, f, k);
+        const char *xo = loop_name(&names, f->args[0], "o"), *xi = loop_name(&names, f->args[0], "i"),
+                   *yo = loop_name(&names, f->args[1], "o"), *yi = loop_name(&names, f->args[1], "i");
+        const char *order[MOST_LOOP_NAMES], *blocks[KN_MAX_RANK] = { xo, yo };
+        int         count = 0, block_count = 2, planes = -1;
+        kernel_print_name(out, f, k);
+        text_printf(out, "%s.split(%s, %s, %s, %d).split(%s, %s, %s, %d)", k < 0 ? ".compute_root()" : "", f->args[0], xo,
+                    xi, WARP_SIZE, f->args[1], yo, yi, GRID_ROWS);
+        for (int i = 2; i < f->rank; i++) {
+            const bool free = k < 0 || d->facts[s].defs[1].free >> i & 1;
+            if (free && k >= 0 && planes < 0 && node_extent(node, i) <= KERNEL_FEW_PLANES)
+                planes = i;
+            else if (free)
+                blocks[block_count++] = f->args[i];
+        }
+        if (planes >= 0)
+            order[count++] = f->args[planes];
+        for (int i = k < 0 ? 0 : u->rvar_count; i-- > 0;)
+            order[count++] = u->rvars[i].name;
+        block_count = kernel_fuse_blocks(out, blocks, block_count);
+        order[count++] = xi;
+        order[count++] = yi;
+        for (int i = 0; i < block_count; i++)
+            order[count++] = blocks[i];
+        kernel_print_list(out, "reorder", order, count);
+        kernel_print_list(out, "gpu_blocks", blocks, block_count);
+        text_printf(out, ".gpu_threads(%s, %s)", xi, yi);
+        if (planes >= 0)
+            text_printf(out, ".unroll(%s, %lld)", f->args[planes], (long long)node_extent(node, planes));
+        if (k >= 0 && rows)
+            text_printf(out, ".unroll(%s)", row->name);
+        text_add(out, "\n");
+    }
+    if (rows && u->rvar_count > 1)
+        print_grid_rows(out, d, s, wide);
+}
+
 static void print_table(Text *out, const Draft *d, int s)
 {
     const Func *f = d->graph->nodes[s].func;
@@ -68,26 +200,67 @@ static void print_table(Text *out, const Draft *d, int s)
     LoopNames   names = loop_names(out->arena, f, 0);
     const char *io = loop_name(&names, i, "o"), *ii = loop_name(&names, i, "i");
     text_printf(out, "%s.stage(", n);
-    for (size_t k = 0; k < d->facts[s].readers.count; k++) {
-        const TextReader r = d->facts[s].readers.at[k];
-        text_printf(out, "%s%s", k ? ", " : "", r.func->name);
-        if (r.update >= 0)
-            text_printf(out, ".update(%d)", r.update);
-    }
+    kernel_print_readers(out, d, s);
     text_printf(out, ").compute_root().split(%s, %s, %s, 256).gpu_blocks(%s).gpu_threads(%s)\n", i, io, ii, io, ii);
     text_printf(out, "%s.compute_at(%s.stage, %s).gpu_threads(%s)\n", n, n, io, i);
     text_printf(out, "%s.update(0).unroll(%s, 16)\n", n, f->updates[0].rvars[0].name);
 }
 
-/* One definition of a scan: threads along the first free dimension, the others are blocks. */
-static void print_scan_def(Text *out, const Func *f, int update, uint32_t free)
+/* What an update of a transposed scan reads: some of its steps at a time in shared memory, while all threads of the
+ * block load the next ones. `name`: the loop over these. Without `stages` the directives of the update alone. */
+static void print_staged_rows(Text *out, const Draft *d, int s, int update, const char *name, bool stages)
 {
-    LoopNames   names = loop_names(out->arena, f, update);
-    const char *blocks[KN_MAX_RANK], *order[MOST_LOOP_NAMES], *thread = NULL;
-    int         block_count = 0, count = 0;
+    const GraphNode *node = &d->graph->nodes[s];
+    bool             any  = false;
+    for (int i = 0; i < node->in_count; i++) {
+        const Edge *e = node->in[i];
+        const Func *f = d->graph->nodes[e->producer].func;
+        if (e->update != update || !is_staged_row(d, e))
+            continue;
+        if (stages) {
+            text_printf(out, "%s.stage(%s.update(%d)).compute_at(%s.update(%d), %s).align_storage(%s, %d)", f->name,
+                        node->func->name, update, node->func->name, update, name, f->args[0], 2 * WARP_SIZE + 1);
+            kernel_print_list(out, "gpu_threads", (const char *const *)f->args, 2);
+            text_add(out, "\n");
+        } else {
+            text_printf(out, ".prefetch(%s, %s, 1)", f->name, name);
+        }
+        any = true;
+    }
+    if (any && !stages)
+        text_printf(out, ".launch_bounds(%d)", TURNED_THREADS);
+}
+
+static bool has_staged_rows(const Draft *d, int s, int update)
+{
+    const GraphNode *node = &d->graph->nodes[s];
+    for (int i = 0; i < node->in_count; i++)
+        if (node->in[i]->update == update && is_staged_row(d, node->in[i]))
+            return true;
+    return false;
+}
+
+/* One definition of a scan: threads along the first free dimension, the others are blocks. */
+static void print_scan_def(Text *out, const KernelDraft *k, int s, int update)
+{
+    const Draft   *draft  = &k->d;
+    const Func    *f      = draft->graph->nodes[s].func;
+    const bool     turned = kernel_is_turned(k, s);
+    const bool     staged = turned && update >= 0 && has_staged_rows(draft, s, update);
+    const uint32_t free   = update >= 0 ? draft->facts[s].defs[update + 1].free : ((1u << f->rank) - 1) & (turned ? ~1u : ~0u);
+    LoopNames      names  = loop_names(out->arena, f, update);
+    const char    *blocks[KN_MAX_RANK], *order[MOST_LOOP_NAMES], *thread = NULL, *steps = NULL;
+    int            block_count = 0, count = 0;
     kernel_print_name(out, f, update);
     if (update < 0)
         text_add(out, ".compute_root()");
+    if (update < 0 && turned) {
+        const char *storage[KN_MAX_RANK];
+        for (int d = 0; d < f->rank; d++)
+            storage[d] = f->args[d < 2 ? 1 - d : d];
+        kernel_print_list(out, "reorder_storage", storage, f->rank);
+        order[count++] = f->args[0];
+    }
     for (int d = 0; d < f->rank; d++) {
         const char *v = f->args[d];
         if (!(free >> d & 1))
@@ -103,11 +276,15 @@ static void print_scan_def(Text *out, const Func *f, int update, uint32_t free)
     if (update >= 0) {
         const char *j  = f->updates[update].rvars[0].name;
         order[count++] = loop_name(&names, j, "i");
-        order[count++] = loop_name(&names, j, "o");
-        text_printf(out, ".split(%s, %s, %s, %d)", j, order[1], order[0], SCAN_COPIES);
+        steps          = loop_name(&names, j, "o");
+        if (!staged)
+            order[count++] = steps;
+        text_printf(out, ".split(%s, %s, %s, %d)", j, steps, order[0], staged ? 2 * WARP_SIZE : SCAN_COPIES);
     }
     block_count    = kernel_fuse_blocks(out, blocks, block_count);
     order[count++] = thread;
+    if (staged)
+        order[count++] = steps;
     for (int i = 0; i < block_count; i++)
         order[count++] = blocks[i];
     kernel_print_list(out, "reorder", order, count);
@@ -115,19 +292,25 @@ static void print_scan_def(Text *out, const Func *f, int update, uint32_t free)
     kernel_print_list(out, "gpu_threads", &thread, 1);
     if (update >= 0)
         text_printf(out, ".unroll(%s)", order[0]);
+    if (staged)
+        print_staged_rows(out, draft, s, update, steps, false);
     text_add(out, "\n");
+    if (staged)
+        print_staged_rows(out, draft, s, update, steps, true);
 }
 
-void kernel_pattern_print(Text *out, const Draft *d, int s)
+void kernel_pattern_print(Text *out, const KernelDraft *k, int s)
 {
+    const Draft     *d    = &k->d;
     const GraphNode *node = &d->graph->nodes[s];
     switch (kernel_pattern_of(d, s)) {
     case KERNEL_PLAIN: break;
     case KERNEL_HISTOGRAM: print_histogram(out, node->func); break;
     case KERNEL_TABLE: print_table(out, d, s); break;
+    case KERNEL_GRID: print_grid(out, d, s); break;
     case KERNEL_SCAN:
-        for (int k = -1; k < node->func->update_count; k++)
-            print_scan_def(out, node->func, k, k < 0 ? (1u << node->rank) - 1 : d->facts[s].defs[k + 1].free);
+        for (int u = -1; u < node->func->update_count; u++)
+            print_scan_def(out, k, s, u);
         break;
     }
 }

@@ -53,9 +53,20 @@ void kernel_print_list(Text *out, const char *directive, const char *const *name
     text_add(out, ")");
 }
 
+/* The readers of a function, as `stage` names them. */
+void kernel_print_readers(Text *out, const Draft *d, int s)
+{
+    for (size_t k = 0; k < d->facts[s].readers.count; k++) {
+        text_add(out, k ? ", " : "");
+        kernel_print_name(out, d->facts[s].readers.at[k].func, d->facts[s].readers.at[k].update);
+    }
+}
+
 /* Does a stage with memory of its own move with dimension d of the head? Then it must have pieces of constant size. */
 static bool is_stored_along(const KernelSpace *s, int d)
 {
+    if (kernel_holds_sums(s->k, s->head))
+        return true;
     for (int i = 0; i < s->among_count; i++) {
         const int n = s->among[i];
         for (int e = 0; e < s->g->nodes[n].rank && n != s->head && s->k->d.choices[n].where == WHERE_INSIDE; e++)
@@ -81,7 +92,13 @@ static UnitText split_head(const Printer *p, const KernelShape *shape, int updat
     const Func *f           = p->space.g->nodes[p->space.head].func;
     UnitText    u           = { .out = p->out, .func = f };
     LoopNames   names       = loop_names(p->out->arena, f, update);
-    const bool  whole_tiles = !f->update_count && has_nested_sums(&p->space);
+    const bool  output      = p->space.g->nodes[p->space.head].is_output;
+    const bool  whole_tiles = output && !f->update_count && has_nested_sums(&p->space);
+    for (int d = 0; d < f->rank && !output && update < 0; d++) {
+        const int64_t to = kernel_alignment(&p->space, d, shape->each[d]);
+        if (to > 1)
+            text_printf(p->out, ".align_bounds(%s, %lld)", f->args[d], (long long)to);
+    }
     for (int d = 0; d < f->rank; d++) {
         const char   *v = f->args[d], *rest = v;
         const int64_t tile = shape->tile[d], each = shape->each[d];
@@ -95,7 +112,7 @@ static UnitText split_head(const Printer *p, const KernelShape *shape, int updat
             l->block = loop_name(&names, v, "o");
             rest     = loop_name(&names, v, "i");
             text_printf(p->out, ".split(%s, %s, %s, %lld%s)", v, l->block, rest, (long long)tile,
-                        whole_tiles ? ", tail: shift_inward" : "");
+                        whole_tiles ? ", tail: shift_inward" : kernel_holds_sums(p->k, p->space.head) ? ", tail: guard" : "");
         }
         if (tile > each && each > 1) {
             l->thread = loop_name(&names, v, "t");
@@ -157,17 +174,71 @@ static UnitText print_head_def(const Printer *p, const KernelShape *shape, int u
         else if (u.dims[d].copies)
             text_printf(p->out, ".unroll(%s)", u.dims[d].copies);
     const Kernel *kernel   = &p->k->kernels[p->k->d.choices[p->space.head].group];
-    const int     resident = kernel->staged ? STAGED_RESIDENT : kernel->cost.occupancy.blocks;
+    const int     resident = kernel->cost.occupancy.blocks;
     text_printf(p->out, ".launch_bounds(%d, %d)", kernel->cost.thread_count, resident > 0 ? resident : 1);
     u.block  = block_count ? blocks[0] : NULL;
     u.thread = thread_count ? threads[0] : NULL;
     return u;
 }
 
+/* Steps that read tables are copies. */
+static void print_table_steps(const Printer *p, int s, int update)
+{
+    const Func *f = p->space.g->nodes[s].func;
+    if (update >= 0 && kernel_steps_of_table(p->k, s))
+        for (int i = 0; i < f->updates[update].rvar_count; i++)
+            text_printf(p->out, ".unroll(%s)", f->updates[update].rvars[i].name);
+}
+
+/* A head whose sums are in registers: its threads are those of its copy, which is stored. The points of a thread are
+ * copies inside the steps, and so have constant places. */
+static void print_held_sums(const Printer *p, const Func *f, const KernelShape *shape)
+{
+    const UnitText *u = &p->heads[0];
+    for (int k = -1; k < f->update_count; k++) {
+        const char *order[MOST_LOOP_NAMES];
+        int         count = 0;
+        for (int d = 0; d < f->rank; d++)
+            order[count++] = f->args[d];
+        count = add_steps(f, k, order, count);
+        kernel_print_name(p->out, f, k);
+        if (k < 0)
+            text_printf(p->out, ".compute_at(%s.stage, %s).store_in(register)", f->name,
+                        u->thread ? u->thread : u->block);
+        else if (count > 1)
+            kernel_print_list(p->out, "reorder", order, count);
+        for (int d = 0; d < f->rank; d++)
+            if (shape->each[d] > 1)
+                text_printf(p->out, ".unroll(%s, %lld)", f->args[d], (long long)shape->each[d]);
+        print_table_steps(p, p->space.head, k);
+        text_add(p->out, "\n");
+    }
+}
+
+/* The name of the head's definition with threads. */
+static void print_head_name(const Printer *p, int def)
+{
+    const Func *f = p->space.g->nodes[p->space.head].func;
+    if (kernel_holds_sums(p->k, p->space.head))
+        text_printf(p->out, "%s.stage", f->name);
+    else
+        kernel_print_name(p->out, f, def);
+}
+
 static void print_head(Printer *p, int s, const KernelShape *shape)
 {
     const GraphNode *node = &p->space.g->nodes[s];
     p->heads              = ARENA_ARRAY(p->out->arena, UnitText, (size_t)node->def_count);
+    if (kernel_holds_sums(p->k, s)) {
+        text_printf(p->out, "%s.stage(", node->func->name);
+        kernel_print_readers(p->out, &p->k->d, s);
+        text_add(p->out, ").compute_root()");
+        for (int k = 0; k < node->def_count; k++)
+            p->heads[k] = k ? p->heads[0] : print_head_def(p, shape, -1);
+        text_add(p->out, "\n");
+        print_held_sums(p, node->func, shape);
+        return;
+    }
     for (int k = 0; k < node->def_count; k++) {
         kernel_print_name(p->out, node->func, k - 1);
         if (!k && !node->is_output)
@@ -192,7 +263,7 @@ static void print_shared(const Printer *p, int s)
         kernel_print_name(p->out, f, k);
         if (k < 0) {
             text_add(p->out, ".compute_at(");
-            kernel_print_name(p->out, p->space.g->nodes[p->space.head].func, main);
+            print_head_name(p, main);
             text_printf(p->out, ", %s)", p->heads[main + 1].block);
         } else if (count > 1) {
             kernel_print_list(p->out, "reorder", order, count);
@@ -223,7 +294,10 @@ static void print_nested(const Printer *p, int s, int unit, const KernelShape *s
         kernel_print_name(p->out, node->func, k);
         if (k < 0) {
             text_add(p->out, ".compute_at(");
-            kernel_print_name(p->out, of->func, def);
+            if (unit == p->space.head)
+                print_head_name(p, def);
+            else
+                kernel_print_name(p->out, of->func, def);
             text_printf(p->out, ", %s).store_in(register)", loop);
         } else if (count > 1) {
             kernel_print_list(p->out, "reorder", order, count);
@@ -232,103 +306,7 @@ static void print_nested(const Printer *p, int s, int unit, const KernelShape *s
             if (box_extent(&space->thread[s], d) > 1)
                 text_printf(p->out, ".unroll(%s, %lld)", node->func->args[d],
                             (long long)box_extent(&space->thread[s], d));
-        text_add(p->out, "\n");
-    }
-}
-
-/* Loops of a staged sum over its points: copies and threads as the head has them. Gives their number, threads last. */
-static int split_points(const Printer *p, const Func *f, int update, const KernelShape *shape, const char **order,
-                        int *threads)
-{
-    LoopNames   names = loop_names(p->out->arena, f, update);
-    const char *thread[KN_MAX_RANK];
-    int         count = 0;
-    *threads          = 0;
-    for (int d = 0; d < f->rank; d++) {
-        if (shape->tile[d] <= shape->each[d])
-            continue;
-        thread[*threads] = loop_name(&names, f->args[d], "t");
-        order[count]     = loop_name(&names, f->args[d], "e");
-        text_printf(p->out, ".split(%s, %s, %s, %lld)", f->args[d], thread[*threads], order[count],
-                    (long long)shape->each[d]);
-        *threads += 1;
-        count++;
-    }
-    for (int i = 0; i < *threads; i++)
-        order[count++] = thread[i];
-    return count;
-}
-
-/* The loops of an operand: its dimensions along which a block needs several are threads, and inside the others. */
-static void print_operand(const Printer *p, const Func *f, const Func *of, const KernelShape *shape)
-{
-    const char *order[KN_MAX_RANK];
-    int         threads = 0, count;
-    uint32_t    moving = 1u << (KN_MAX_RANK + f->updates[0].rvar_count - 1), rest = 0;
-    for (int d = 0; d < f->rank; d++)
-        moving |= shape->tile[d] > shape->each[d] ? 1u << d : 0;
-    for (int d = 0; d < of->rank; d++)
-        if (def_movers(p->space.g->pipeline, f, 0, of, d) & moving && threads < MOST_AXES)
-            order[threads++] = of->args[d];
-        else
-            rest |= 1u << d;
-    count = threads;
-    for (int d = 0; d < of->rank; d++)
-        if (rest >> d & 1)
-            order[count++] = of->args[d];
-    if (count > 1)
-        kernel_print_list(p->out, "reorder", order, count);
-    kernel_print_list(p->out, "gpu_threads", order, threads);
-}
-
-/* A sum in registers whose operands are in shared memory, some steps at a time; those of the next are loaded meanwhile.
- * The innermost reduction variable is split. */
-static void print_staged(const Printer *p, int s, const KernelShape *shape)
-{
-    const GraphNode *node  = &p->space.g->nodes[s];
-    const Func      *f     = node->func;
-    const Update    *u     = &f->updates[0];
-    const char      *k     = u->rvars[u->rvar_count - 1].name;
-    LoopNames        names = loop_names(p->out->arena, f, 0);
-    const char      *ko = loop_name(&names, k, "o"), *ki = loop_name(&names, k, "i");
-    for (int def = -1; def < 1; def++) {
-        const char *order[MOST_LOOP_NAMES], *all[MOST_LOOP_NAMES];
-        int         threads, count = 0;
-        kernel_print_name(p->out, f, def);
-        if (def < 0)
-            text_printf(p->out, ".compute_at(%s, %s).store_in(register)", p->space.g->nodes[p->space.head].func->name,
-                        p->heads[0].block);
-        else
-            text_printf(p->out, ".split(%s, %s, %s, %d)", k, ko, ki, STAGED_STEPS);
-        const int points = split_points(p, f, def, shape, order, &threads);
-        for (int i = 0; i < points - threads; i++)
-            all[count++] = order[i];
-        if (def >= 0)
-            all[count++] = ki;
-        for (int i = points - threads; i < points; i++)
-            all[count++] = order[i];
-        for (int d = 0; d < f->rank; d++)
-            if (shape->tile[d] <= shape->each[d])
-                all[count++] = f->args[d];
-        if (def >= 0)
-            all[count++] = ko;
-        for (int i = def < 0 ? 0 : u->rvar_count - 1; i-- > 0;)
-            all[count++] = u->rvars[i].name;
-        kernel_print_list(p->out, "reorder", all, count);
-        kernel_print_list(p->out, "gpu_threads", order + points - threads, threads);
-        for (int i = 0; i < points - threads; i++)
-            text_printf(p->out, ".unroll(%s)", order[i]);
-        for (int i = 0; i < node->in_count && def >= 0; i++)
-            if (node->in[i]->update >= 0)
-                text_printf(p->out, ".prefetch(%s, %s, 1)", p->space.g->nodes[node->in[i]->producer].func->name, ko);
-        text_add(p->out, "\n");
-    }
-    for (int i = 0; i < node->in_count; i++) {
-        const Func *of = p->space.g->nodes[node->in[i]->producer].func;
-        if (node->in[i]->update < 0)
-            continue;
-        text_printf(p->out, "%s.stage(%s.update(0)).compute_at(%s.update(0), %s)", of->name, f->name, f->name, ko);
-        print_operand(p, f, of, shape);
+        print_table_steps(p, s, k);
         text_add(p->out, "\n");
     }
 }
@@ -361,14 +339,22 @@ static void print_kernel(Printer *p, int group)
     kernel_space_begin(&p->space, p->k->d.groups[group].head);
     kernel_find_blocks(&p->space, &kernel->shape);
     print_title(p, kernel);
+    if (kernel->staged) {
+        kernel_print_product(p->out, &p->space, kernel);
+        return;
+    }
     print_head(p, p->space.head, &kernel->shape);
+    for (int i = 0; i < p->space.g->nodes[p->space.head].in_count; i++) {
+        const int from = p->space.g->nodes[p->space.head].in[i]->producer;
+        if (kernel_is_turned(p->k, from))
+            kernel_print_turned(p->out, p->space.g->nodes[from].func, p->space.g->nodes[p->space.head].func,
+                                p->heads[0].block);
+    }
     for (int i = p->space.among_count; i-- > 0;) {
         const int n = p->space.among[i];
         if (n == p->space.head || p->k->d.choices[n].where != WHERE_INSIDE)
             continue;
-        if (kernel->staged && n == kernel_staged_sum(&p->space))
-            print_staged(p, n, &kernel->shape);
-        else if (p->k->nested[n])
+        if (p->k->nested[n])
             print_nested(p, n, p->k->nested[n] - 1, &kernel->shape);
         else
             print_shared(p, n);
@@ -383,7 +369,7 @@ void kernel_draft_print(Text *out, KernelDraft *k, Arena *arena)
             print_kernel(&p, i);
     for (int s = 0; s < k->d.graph->node_count && k->patterns; s++)
         if (k->left[s])
-            kernel_pattern_print(out, &k->d, s);
+            kernel_pattern_print(out, k, s);
     for (int s = 0; s < k->d.graph->node_count; s++)
         if (k->d.choices[s].where == WHERE_INLINE)
             text_printf(out, "%s.inline()\n", k->d.graph->nodes[s].func->name);

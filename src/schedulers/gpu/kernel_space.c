@@ -50,6 +50,39 @@ static bool *find_constant_spans(const Graph *g, Arena *arena)
     return all;
 }
 
+/* Is every input read within its bounds, whatever is computed? */
+static bool clamps_inputs(const Graph *g)
+{
+    for (int i = 0; i < g->edge_count; i++)
+        for (int d = 0; g->nodes[g->edges[i].producer].kind == NODE_INPUT && d < g->nodes[g->edges[i].producer].rank; d++)
+            if (g->edges[i].access[d].var >= 0 && !access_is_clamped(&g->edges[i].access[d]))
+                return false;
+    return true;
+}
+
+/* Do threads divide this coordinate of the head? */
+static bool is_divided(const KernelSpace *s, int d)
+{
+    for (int i = 0; i < s->among_count; i++) {
+        const GraphNode *node = &s->g->nodes[s->among[i]];
+        for (int k = 0; kernel_in_threads(s, s->among[i], s->head) | (s->among[i] == s->head) && k < node->in_count; k++)
+            for (int e = 0; e < s->g->nodes[node->in[k]->producer].rank; e++) {
+                const AccessRange *r = &node->in[k]->access[e];
+                if (r->var >= 0 && r->den % 2 == 0 && s->depends[s->among[i]][r->var] == 1u << d)
+                    return true;
+            }
+    }
+    return false;
+}
+
+int64_t kernel_alignment(const KernelSpace *s, int d, int64_t each)
+{
+    int64_t power = 1;
+    while (each % (2 * power) == 0 && 2 * power <= MOST_WIDENED)
+        power *= 2;
+    return s->g->nodes[s->head].is_output ? each : s->aligns && power > 1 && is_divided(s, d) ? power : 1;
+}
+
 KernelSpace kernel_space(KernelDraft *k, bool paper, Arena *arena)
 {
     const size_t n = (size_t)k->d.graph->node_count + 1;
@@ -70,6 +103,8 @@ KernelSpace kernel_space(KernelDraft *k, bool paper, Arena *arena)
                           .scale     = arena_array(arena, n, sizeof(KernelScale[KN_MAX_RANK])),
                           .touched   = ARENA_ARRAY(arena, int, n),
                           .depends   = arena_array(arena, n, sizeof(uint32_t[KN_MAX_RANK])),
+                          .span      = arena_array(arena, n, sizeof(KernelSpan[KN_MAX_RANK])),
+                          .aligns    = clamps_inputs(k->d.graph),
                           .constant  = find_constant_spans(k->d.graph, arena),
                           .unbounded = ARENA_ARRAY(arena, bool, n),
                           .last      = ARENA_ARRAY(arena, int, n) };
@@ -80,6 +115,26 @@ bool kernel_is_unit(const KernelSpace *s, int node)
     const Choice *c = &s->k->d.choices[node];
     return node == s->head ||
            (c->where == WHERE_INSIDE && c->group == s->k->d.choices[s->head].group && !s->k->nested[node]);
+}
+
+int64_t kernel_steps_of_table(const KernelDraft *k, int node)
+{
+    const GraphNode *n     = &k->d.graph->nodes[node];
+    int64_t          steps = 1;
+    bool             any   = false;
+    if (n->kind != NODE_REDUCTION || n->func->update_count != 1)
+        return 0;
+    for (int i = 0; i < n->in_count; i++)
+        any |= n->in[i]->update >= 0 && k->table[n->in[i]->producer];
+    for (int i = 0; any && i < n->func->updates[0].rvar_count && steps <= TABLE_MOST_STEPS; i++)
+        steps *= rvar_steps(&n->func->updates[0].rvars[i]);
+    return any && steps <= TABLE_MOST_STEPS ? steps : 0;
+}
+
+bool kernel_holds_sums(const KernelDraft *k, int node)
+{
+    const GraphNode *n = &k->d.graph->nodes[node];
+    return !k->memory && n->def_count > 1 && !n->is_output && k->d.choices[node].where == WHERE_ROOT;
 }
 
 bool kernel_in_threads(const KernelSpace *s, int node, int unit)

@@ -7,6 +7,8 @@
 
 /* f, or f.update(0) */
 void kernel_print_name(Text *out, const Func *f, int update);
+/* "g, h.update(0)": what reads a function. */
+void kernel_print_readers(Text *out, const Draft *d, int s);
 /* ".reorder(x, y)"; nothing for no names. */
 void kernel_print_list(Text *out, const char *directive, const char *const *names, int count);
 /* Loops over blocks beyond the third become one with the third. Gives their number. */

@@ -143,39 +143,39 @@ static void step_sizes(Trial *t)
     }
 }
 
-/* The size that wastes the fewest points at the end, and the largest of those. */
-static int64_t staged_tile(int64_t extent)
-{
-    int64_t best = STAGED_TILE;
-    for (int64_t tile = STAGED_TILE; tile >= STAGED_LEAST_TILE; tile -= 2 * STAGED_EACH)
-        if ((extent + tile - 1) / tile * tile < (extent + best - 1) / best * best)
-            best = tile;
-    return best;
-}
-
 /* The blocks of a sum whose operands are in shared memory. */
 static bool choose_staged(Trial *t)
 {
-    const GraphNode *head  = &t->s->g->nodes[t->s->head];
-    KernelShape      shape = { .inside = 0 };
-    if (t->s->paper || t->dims.y < 0 || node_extent(head, t->dims.x) < STAGED_TILE ||
-        node_extent(head, t->dims.y) < STAGED_TILE || kernel_staged_sum(t->s) < 0)
+    KernelShape shape = { .inside = 0 };
+    if (t->s->paper || !kernel_product_shape(t->s, t->dims.x, &shape))
         return false;
-    for (int d = 0; d < head->rank; d++) {
-        const bool shared = d == t->dims.x || d == t->dims.y;
-        shape.tile[d]     = d == t->dims.y ? staged_tile(node_extent(head, d)) : shared ? STAGED_TILE : 1;
-        shape.each[d]     = shared ? STAGED_EACH : 1;
-    }
     try_shape(t, &shape);
     return true;
+}
+
+/* The blocks of what reads a transposed scan: as many rows as columns, through shared memory. */
+static bool choose_turned(Trial *t)
+{
+    const GraphNode *head   = &t->s->g->nodes[t->s->head];
+    KernelShape      shape  = { .inside = 0 };
+    bool             turned = false;
+    for (int i = 0; i < head->in_count; i++)
+        turned |= kernel_is_turned(t->s->k, head->in[i]->producer);
+    for (int d = 0; d < head->rank; d++) {
+        shape.tile[d] = d < 2 ? TURNED_TILE : 1;
+        shape.each[d] = d == 1 ? TURNED_EACH : 1;
+    }
+    if (turned)
+        try_shape(t, &shape);
+    return turned;
 }
 
 void kernel_choose_shape(KernelSpace *s, KernelEffort effort, Kernel *out)
 {
     const GraphNode *head = &s->g->nodes[s->head];
     Trial            t    = { .s = s, .dims = thread_dims(head), .best = out };
-    out->staged           = choose_staged(&t);
-    if (out->staged)
+    out->staged           = choose_staged(&t) ? 1 + t.dims.x : 0;
+    if (out->staged || choose_turned(&t))
         return;
     for (int inside = 0; inside < 2; inside++) {
         KernelShape shape = { .inside = 0 };

@@ -64,7 +64,7 @@ typedef struct KernelCost {
 typedef struct Kernel {
     KernelShape shape;
     KernelCost  cost;
-    bool        staged; /* its sum has its operands in shared memory (kernel_staged_sum) */
+    int         staged; /* 1 + X: its sum has its operands in shared memory (kernel_products.c); 0: it has not */
 } Kernel;
 
 typedef struct KernelDraft {
@@ -72,14 +72,19 @@ typedef struct KernelDraft {
     const Device *device;
     int          *nested;   /* by node, WHERE_INSIDE: 1 + the unit in whose threads it is computed; 0: shared memory */
     bool         *left;     /* by node: it has no tiles: a pattern, or the compiler's default kernels */
+    bool         *table;    /* by node: its elements are numbers in the steps that read it, which are copies */
     bool          patterns; /* those that are left have the schedules of their patterns */
+    bool          memory;   /* sums of heads are accumulated in memory, step by step */
     Kernel       *kernels;  /* by group */
 } KernelDraft;
 
 /* What suits a node that is left (kernel_patterns.c). */
-typedef enum KernelPattern { KERNEL_PLAIN, KERNEL_HISTOGRAM, KERNEL_TABLE, KERNEL_SCAN } KernelPattern;
+typedef enum KernelPattern { KERNEL_PLAIN, KERNEL_HISTOGRAM, KERNEL_TABLE, KERNEL_SCAN, KERNEL_GRID } KernelPattern;
 KernelPattern kernel_pattern_of(const Draft *d, int s);
-void          kernel_pattern_print(Text *out, const Draft *d, int s);
+void          kernel_pattern_print(Text *out, const KernelDraft *k, int s);
+/* Is this scan stored transposed, so that its readers take it through shared memory? */
+bool kernel_is_turned(const KernelDraft *k, int s);
+void kernel_print_turned(Text *out, const Func *f, const Func *reader, const char *block);
 
 /* Can the loops of this node be scheduled here: has each of its definitions a point for each thread? */
 bool kernel_may_head(const Draft *d, int s);
@@ -91,6 +96,13 @@ typedef struct KernelScale {
     int64_t num, den;
     int     steps;
 } KernelScale;
+
+/* The points of a node along a dimension that a thread computes or reads: as many as the code tells apart. Where it
+ * begins at a multiple of `aligned`, quotients of neighbours are known to be the same. */
+typedef struct KernelSpan {
+    double  points;
+    int64_t aligned;
+} KernelSpan;
 
 /* Work space for the group in question. */
 typedef struct KernelSpace {
@@ -107,7 +119,9 @@ typedef struct KernelSpace {
     double      *asked, *held;         /* reads of a node; elements of it that are read at a time */
     int         *touched;              /* nodes that are read */
     uint32_t (*depends)[KN_MAX_RANK];  /* by node and dimension: the dimensions of the head that it moves with */
+    KernelSpan (*span)[KN_MAX_RANK];   /* by node and dimension: what a thread has of it */
     KernelScale (*scale)[KN_MAX_RANK]; /* likewise: by how much */
+    bool        aligns;                /* what is computed may be widened: inputs are read within their bounds anyway */
     const bool *constant;              /* by edge: its span follows from its reader's tile by constants alone */
     bool       *unbounded;             /* by node: no constant bounds what a tile needs of it */
     int        *last;                  /* by node: the last node of the group that reads it, directly or inlined */
@@ -117,8 +131,16 @@ KernelSpace kernel_space(KernelDraft *k, bool paper, Arena *arena);
 /* Takes the group of this head, whose choices are in the draft. */
 void kernel_space_begin(KernelSpace *s, int head);
 bool kernel_is_unit(const KernelSpace *s, int node);
+/* Is this node a head whose sums are in registers, and stored as a copy when they are whole? */
+bool kernel_holds_sums(const KernelDraft *k, int node);
 /* Is it computed in the threads of a unit: inlined, or nested in it? */
 bool kernel_in_threads(const KernelSpace *s, int node, int unit);
+/* The steps of a sum that are copies, so that what it reads of tables are numbers; 0: it has none, or too many. */
+int64_t kernel_steps_of_table(const KernelDraft *k, int node);
+
+/* The number of which the coordinates of the head along a dimension are known to be multiples, where a thread has so
+ * many points of it: 1, or that which align_bounds asks for, or, of an output, the points themselves. */
+int64_t kernel_alignment(const KernelSpace *s, int d, int64_t each);
 
 /* The boxes that a block needs of the nodes of the group, and then those that one thread of a unit needs. */
 void kernel_find_blocks(KernelSpace *s, const KernelShape *shape);
@@ -130,6 +152,10 @@ int kernel_reading_def(const KernelSpace *s, int node, int unit);
 /* The one long sum that a head reads at its own points, of products of inputs or stages of other kernels: a block takes
  * some of its steps at a time from shared memory. -1: there is none. */
 int kernel_staged_sum(const KernelSpace *s);
+
+/* The shape of its blocks, threads along x; false: its operands, or its sizes, do not suit. */
+bool kernel_product_shape(const KernelSpace *s, int x, KernelShape *shape);
+void kernel_print_product(Text *out, const KernelSpace *s, const Kernel *kernel);
 
 /* The cost of the group with that shape. */
 void kernel_evaluate(KernelSpace *s, const KernelShape *shape, KernelCost *out);

@@ -106,20 +106,32 @@ enum {
     KERNEL_FEW_PLANES          = 8,        /* planes        chosen    so many can be inside a thread */
     FEW_WAVES                  = 4,        /* waves         chosen    of blocks, of which the last is a whole one */
     BUSY_WARPS                 = 16,       /* warps         chosen    with which a multiprocessor is never idle */
+    MOST_ALIGNED               = 1 << 10,  /* points        limit     of which a coordinate is known to be a multiple */
+    MOST_WIDENED               = 4,        /* points        chosen    to a multiple of which what a kernel computes is
+                                                                      widened, so that its threads divide evenly */
     MOST_SCALINGS              = 1,        /* levels        limit     of pyramids between a head and a member: beyond,
                                                                       no bound of its size is found */
     PLACE_PASSES               = 2,        /* passes        limit     over all stages in their other places */
     KERNEL_MOST_TABLE          = 4096,     /* points        chosen    of a table in shared memory */
     SCAN_COPIES                = 32,       /* steps         chosen    of a scan that are unrolled: they read ahead */
+    TABLE_MOST_STEPS           = 64,       /* steps         limit     of a sum that are copies, so that elements of tables
+                                                                      are numbers */
+    GRID_ROWS                  = 4,        /* cells         chosen    of a block of a grid, along its second dimension */
+    GRID_MOST_ROW              = 16,       /* steps         chosen    of a cell that are read at once */
+    TURNED_TILE                = 32,       /* points        chosen    of a tile of a transposed scan, along both sides */
+    TURNED_EACH                = 8,        /* points        chosen    of a thread that turns it back */
+    TURNED_THREADS             = 128,      /* threads       chosen    that load what a warp scans */
     STAGED_LEAST_STEPS         = 64,       /* steps         chosen    of a sum whose operands are in shared memory */
     STAGED_STEPS               = 16,       /* steps         chosen    of it at a time */
-    STAGED_TILE                = 64,       /* points        chosen    of its blocks along both dimensions */
-    STAGED_LEAST_TILE          = 32,       /* points        chosen    the same at least, where fewer are wasted */
-    STAGED_RESIDENT            = 2,        /* blocks        chosen    that a multiprocessor holds of them */
-    STAGED_EACH                = 4,        /* points        chosen    of its threads, likewise */
+    PRODUCT_EACH               = 8,        /* points        measured  of its threads, along both dimensions: an H200,
+                                                                      mat_mul of 4096: 3.0 ms, with 4 of them 4.5 */
+    PRODUCT_COPIES             = 8,        /* steps         chosen    of it that are unrolled */
     KERNEL_STEPS               = 16,       /* steps         limit     of the final tiling pass */
 };
 
+static const double PRODUCT_MOST_WASTE         = 1.3;    /* points        chosen    for each that is needed, in tiles of
+                                                                                    a long sum of products */
+static const double PRODUCT_WASTE              = 0.05;   /* points        chosen    that another tile has to save */
 static const double OCCUPANCY_THRESHOLD        = 0.1;    /* of the warps  paper     Sioutas et al. 2020, section 4.2 */
 static const double GLOBAL_LOAD_COST           = 40;     /* operations    chosen    of a load, in the cost of Listing
                                                                                     1 (Halide's balance for GPUs) */
@@ -158,7 +170,11 @@ enum {
     GRID_LEAST_STEP            = 4,        /* rows          chosen    of such a task */
     CHANNELS_MOST              = 4,        /* planes        chosen    that are interleaved */
     CHANNELS_MOST_OPS          = 64,       /* operations    chosen    of a copy: more would spill */
-    STEP_TILE_WIDE             = 8,        /* vectors       chosen    in a row of a tile of sums */
+    STEP_TILE_WIDE             = 16,       /* vectors       measured  in a row of a tile of sums: nl_means with 8 took
+                                              1.2 times as long, half of it for larger halos */
+    STEP_ROW_WIDE              = 2,        /* vectors       measured  of a window inside a step: two sums hide each
+                                              other's latency; nl_means with 1 took 1.1 to 1.2 times as long */
+    STEP_VECTOR_WIDE           = 4,        /* vectors       chosen    of a tile of sums that are computed together */
     STEP_TILE_HIGH             = 16,       /* rows          chosen    of a tile of sums */
     STEP_TRIVIAL_OPS           = 1,        /* operations    chosen    per point: less is recomputed for each tap */
     STEP_LEAST_STEPS           = 4,        /* steps         chosen    of a sum whose producers are inside its steps */
@@ -176,6 +192,9 @@ enum {
     ROWS_SHORT_WINDOW          = 16,       /* steps         chosen    that are unrolled */
     ROWS_MOST_UPSAMPLING       = 4,        /* points        chosen    for each point of the producer */
     VECTORS_OF_SUM             = 4,        /* vectors       chosen    that share the work of a step */
+    VECTORS_OF_SUM_BY_DATA     = 8,        /* vectors       measured  the same where data decide what a step reads:
+                                                                      max_filter, one thread of a Zen 3, in tiles of
+                                                                      64x80: 106 ms instead of 160 */
     REGISTERS_LEAST_STEPS      = 8,        /* steps         chosen    of a sum in registers */
     REGISTERS_MOST_VECTORS     = 4,        /* vectors       chosen    of a register tile along v */
     REGISTERS_LEAST_ROWS       = 4,        /* rows          chosen    of a register tile along u */

@@ -128,27 +128,45 @@ int final_reader(const Draft *d, int s, bool *own)
     return last;
 }
 
-/* Does each step have x-invariant work: an operand that does not vary along x? */
-static bool has_still_operand(const Draft *d, int s, int update)
+/* Vectors that share the x-invariant work of a step: that of an operand that does not vary along x. Where data decide
+ * what a step reads there is more of it. */
+static int vectors_of_sum(const Draft *d, int s, int update)
 {
     Operands reads;
+    bool     still = false;
     operands_of(d, s, update, &reads);
     for (int i = 0; i < reads.count; i++)
-        if (!operand_moves(&reads.at[i], d->graph->nodes[reads.at[i].node].rank, 0))
-            return true;
-    return false;
+        still |= !operand_moves(&reads.at[i], d->graph->nodes[reads.at[i].node].rank, 0);
+    return !still ? 1 : d->graph->nodes[s].defs[update + 1].gathers ? VECTORS_OF_SUM_BY_DATA : VECTORS_OF_SUM;
 }
 
-/* The lanes of a sum: several vectors at a time where its steps are many, not unrolled, and share work. */
-static int64_t sum_lanes(const Draft *d, int s)
+/* Points of a row of the head that a sum next to its vectors is computed for: of a tile, or all. */
+static int64_t row_beside(const Draft *d, int s)
+{
+    const Choice *c   = &d->choices[s];
+    int64_t       row = INT64_MAX;
+    if (c->where != WHERE_INSIDE || c->at)
+        return row;
+    const Group *gr     = &d->groups[c->group];
+    const bool   inside = c->compute >= 0 && c->compute < gr->loop_count && gr->loops[c->compute].vector;
+    for (int i = 0; inside && i < gr->loop_count; i++)
+        if (gr->loops[i].dim == 0 && !gr->loops[i].vector && gr->loops[i].step < row)
+            row = gr->loops[i].step;
+    return row;
+}
+
+int64_t sum_lanes(const Draft *d, int s)
 {
     const GraphNode *node  = &d->graph->nodes[s];
     const int        main  = draft_main(d, s);
     const int        lanes = d->choices[s].lanes ? d->choices[s].lanes : draft_lanes(d, s);
-    return node->defs[main + 1].steps > ROWS_SHORT_WINDOW && node_extent(node, 0) >= 2 * VECTORS_OF_SUM * lanes &&
-                   has_still_operand(d, s, main)
-               ? VECTORS_OF_SUM * lanes
-               : lanes;
+    if (node->defs[main + 1].steps <= ROWS_SHORT_WINDOW)
+        return lanes;
+    int64_t       wide = (int64_t)lanes * vectors_of_sum(d, s, main);
+    const int64_t row  = row_beside(d, s);
+    while (wide > lanes && wide > row / 2) /* a loop over vectors is left, for the ends of rows to be split off */
+        wide /= 2;
+    return node_extent(node, 0) >= 2 * wide ? wide : lanes;
 }
 
 /* Makes vectors and tiles of a head at least as wide as the vectors of a sum next to them. */

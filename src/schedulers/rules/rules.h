@@ -47,4 +47,8 @@ Draft draft_plain(const Graph *g, const Machine *m, uint32_t without, Arena *are
 /* Chooses the micro kernels of every group and member, the same way for all schedulers. Comes before draft_legalize. */
 void draft_choose_micro_kernels(Draft *d, const Machine *m);
 
+/* The lanes of a sum by `sums-by-vectors`: several vectors at a time where its steps are many, not unrolled, and share
+ * work. */
+int64_t sum_lanes(const Draft *d, int s);
+
 #endif

@@ -165,3 +165,18 @@ Draft scheduler_auto(const Graph *g, const Machine *m, const SchedulerOptions *o
     scheduler_candidates(g, m, options, arena, all);
     return all[0].draft;
 }
+
+/* A copy begins as late as a launch does. */
+DeviceCopies device_copies(const Graph *g, const Device *d)
+{
+    DeviceCopies c = { .buffers = 0 };
+    for (int s = 0; s < g->node_count; s++) {
+        const GraphNode *node = &g->nodes[s];
+        if (node->kind != NODE_INPUT && !node->is_output)
+            continue;
+        c.buffers++;
+        c.bytes += (double)box_points(&node->box, node->rank) * (double)node->bytes;
+    }
+    c.ns = c.bytes / d->host_rate + c.buffers * d->launch;
+    return c;
+}

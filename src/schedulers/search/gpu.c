@@ -39,21 +39,53 @@ static void find_c(const Expr *e, void *found)
     *(bool *)found |= e->op == EX_EXTERN;
 }
 
-static bool calls_c(const Graph *g, const Func *f)
+/* What is not known before a run, beside the values of functions. */
+static void find_unknown(const Expr *e, void *found)
+{
+    *(bool *)found |= e->op == EX_EXTERN || e->op == EX_PARAM || e->op == EX_DIM_MIN || e->op == EX_DIM_EXTENT;
+}
+
+/* Has a definition of f such an expression? */
+static bool has_expr(const Graph *g, const Func *f, void (*find)(const Expr *, void *))
 {
     bool found = false;
     for (int i = 0; i < f->component_count && f->kind == FUNC_DEFINED; i++)
-        expr_visit(&g->pipeline->exprs, f->values[i], find_c, &found);
+        expr_visit(&g->pipeline->exprs, f->values[i], find, &found);
     for (int k = 0; k < f->update_count; k++) {
         const Update *u = &f->updates[k];
         for (int i = 0; i < f->component_count; i++)
-            expr_visit(&g->pipeline->exprs, u->values[i], find_c, &found);
+            expr_visit(&g->pipeline->exprs, u->values[i], find, &found);
         for (int d = 0; d < f->rank; d++)
-            expr_visit(&g->pipeline->exprs, u->args[d], find_c, &found);
+            expr_visit(&g->pipeline->exprs, u->args[d], find, &found);
         if (u->where)
-            expr_visit(&g->pipeline->exprs, u->where, find_c, &found);
+            expr_visit(&g->pipeline->exprs, u->where, find, &found);
     }
     return found;
+}
+
+/* A table whose elements are numbers once its index is one: it reads no input and no parameter. Producers come first.
+ */
+static bool is_table(const Gpu *u, int s)
+{
+    const GraphNode *node = &u->g->nodes[s];
+    bool             all  = is_defined(node) && node->rank && draft_may_inline(&u->k.d, s) &&
+               !has_expr(u->g, node->func, find_unknown);
+    for (int i = 0; all && i < node->in_count; i++)
+        all = u->k.table[node->in[i]->producer];
+    return all;
+}
+
+/* Tables that are read in the steps of sums alone, whose steps are copies: nothing is left of them. */
+static void find_tables(Gpu *u)
+{
+    for (int s = 0; s < u->g->node_count; s++)
+        u->k.table[s] = !u->options->no_tables && is_table(u, s);
+    for (int s = u->g->node_count; s-- > 0;)
+        for (int i = 0; i < u->g->nodes[s].out_count; i++) {
+            const Edge *e = u->g->nodes[s].out[i];
+            u->k.table[s] = u->k.table[s] && (u->k.table[e->consumer] ||
+                                              (e->update >= 0 && kernel_steps_of_table(&u->k, e->consumer) > 0));
+        }
 }
 
 /* Trivial stages: read at the reader's own point alone, or of an operation or two on a point or two. */
@@ -89,16 +121,18 @@ static void begin(Gpu *u)
 {
     Draft *d       = &u->k.d;
     d->group_count = 0;
+    if (!u->options->no_inlining)
+        find_tables(u);
     for (int s = u->g->node_count; s-- > 0;) {
         const GraphNode *node = &u->g->nodes[s];
         u->k.left[s]          = node->kind != NODE_INPUT &&
-                       (!is_defined(node) || calls_c(u->g, node->func) || (node->rank && !kernel_may_head(d, s)));
+                       (!is_defined(node) || has_expr(u->g, node->func, find_c) || (node->rank && !kernel_may_head(d, s)));
         if (node->kind == NODE_INPUT) {
             d->choices[s] = (Choice){ .where = WHERE_ROOT, .group = -1 };
             continue;
         }
         draft_make_root(d, s);
-        if (!u->options->no_inlining && may_inline(u, s) && (is_trivial(u->g, node) || is_short_sum(u, s)))
+        if (!u->options->no_inlining && may_inline(u, s) && (is_trivial(u->g, node) || is_short_sum(u, s) || u->k.table[s]))
             d->choices[s].where = WHERE_INLINE;
         else
             u->k.left[s] |= !node->rank;
@@ -434,7 +468,9 @@ KernelDraft scheduler_gpu(const Graph *g, const Machine *m, const SchedulerOptio
                                          .device   = device,
                                          .nested   = ARENA_ARRAY(arena, int, n),
                                          .left     = ARENA_ARRAY(arena, bool, n),
+                                         .table    = ARENA_ARRAY(arena, bool, n),
                                          .patterns = !options->no_patterns,
+                                         .memory   = options->no_registers,
                                          .kernels  = ARENA_ARRAY(arena, Kernel, 2 * n) },
                             .node_of = ARENA_ARRAY(arena, int, n),
                             .unit_of = ARENA_ARRAY(arena, int, n),

@@ -24,7 +24,8 @@ const Scheduler scheduler_table[] = {
         "levels have the least loads and points computed again" } },
     { "auto", "the best of all these, as the cost model predicts", scheduler_auto, scheduler_gpu,
       { "those of the one that it takes", "those of the one that it takes" } },
-    { "varied", "of all kinds, good and bad: varied/0, varied/1 …, to compare predictions with", scheduler_varied, NULL,
+    { "varied", "of all kinds, good and bad: varied/0, varied/1 …, to compare predictions with", scheduler_varied,
+      scheduler_varied_kernels,
       { "they are drawn by its number", "they are drawn by its number" } },
     { "gpu", "for GPUs: groups of functions as kernels, blocks by the analysis of a tile", NULL, scheduler_gpu,
       { "blocks have the least predicted time", "two groups at a time are merged" } },
@@ -48,6 +49,8 @@ static const struct Switch {
     { "nesting", offsetof(SchedulerOptions, no_nesting) },
     { "patterns", offsetof(SchedulerOptions, no_patterns) },
     { "places", offsetof(SchedulerOptions, no_places) },
+    { "tables", offsetof(SchedulerOptions, no_tables) },
+    { "registers", offsetof(SchedulerOptions, no_registers) },
     { "greedy", offsetof(SchedulerOptions, dp_groups) },
 };
 

@@ -16,7 +16,7 @@ typedef struct SchedulerOptions {
     uint32_t without;                                                          /* 1 << RuleId: rules to leave out */
     bool     no_inlining, no_two_levels, no_repair, greedy_fusion, plain_cost; /* parts of dp */
     bool     no_robust;                                                        /* a part of auto */
-    bool     no_fusion, no_nesting, no_places, no_patterns, dp_groups;         /* parts of gpu */
+    bool     no_fusion, no_nesting, no_places, no_patterns, no_registers, no_tables, dp_groups; /* parts of gpu */
 } SchedulerOptions;
 
 typedef Draft SchedulerRun(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena);
@@ -36,7 +36,7 @@ typedef struct Scheduler {
 
 SchedulerRun scheduler_plain, scheduler_strips, scheduler_greedy, scheduler_dp, scheduler_reuse, scheduler_auto,
     scheduler_varied;
-KernelRun scheduler_gpu;
+KernelRun scheduler_gpu, scheduler_varied_kernels;
 /* The predicted ns. */
 double kernel_draft_cost(const KernelDraft *k);
 
@@ -60,6 +60,13 @@ typedef struct Candidate {
 } Candidate;
 int scheduler_candidates(const Graph *g, const Machine *m, const SchedulerOptions *options, Arena *arena,
                          Candidate *out);
+
+/* auto.c: what a call with ports in the host's memory copies: inputs to the device and outputs back, each by itself. */
+typedef struct DeviceCopies {
+    int    buffers;
+    double bytes, ns;
+} DeviceCopies;
+DeviceCopies device_copies(const Graph *g, const Device *d);
 
 /* double.c: the directives that make windows by doubling, where that may pay. Gives the number of windows. */
 int doubling_print(Text *out, const Graph *g);

@@ -9,6 +9,7 @@
  *         that are read again. Full-width strips with bands of one row usually win.
  * Levels  All members alike at first. Then, consumers first, each at its cheapest level: inlined (Algorithm 3, inside
  *         the cost), a row at a time, sliding, or a tile at a time. */
+#include "schedulers/rules/rules.h"
 #include "schedulers/search/tile_internal.h"
 
 #include <math.h>
@@ -212,9 +213,32 @@ static void place_all(TileSpace *t, const TileShape *shape, const Places *at)
 
 /* ---- Costs ------------------------------------------------------------------------------- */
 
+/* The member whose sums the rule will have next to the head's vectors, several vectors at a time; -1: there is none. */
+static int wide_sum(const TileSpace *t)
+{
+    const Rule *rule = &draft_rules[RULE_SUMS_BY_VECTORS];
+    for (int i = t->count - 2; i >= 0 && draft_has_rule(t->d, RULE_SUMS_BY_VECTORS); i--) {
+        const int s = t->nodes[i];
+        if (is_beside(t->d, s) && t->g->nodes[s].out[0]->consumer == t->head && rule->applies(t->d, t->m, s) &&
+            sum_lanes(t->d, s) > draft_lanes(t->d, s))
+            return s;
+    }
+    return -1;
+}
+
+/* The cost of the group as the rule for sums will have it: vectors share the work of a step, which may be most of it. */
 static double cost_now(const TileSpace *t)
 {
-    return cost_group_quick(t->d, choice_of(t, t->count - 1)->group, t->m);
+    const int group = choice_of(t, t->count - 1)->group, s = wide_sum(t);
+    if (s < 0)
+        return cost_group_quick(t->d, group, t->m);
+    const Choice plain = t->d->choices[s];
+    const Group  loops = t->d->groups[group];
+    draft_rules[RULE_SUMS_BY_VECTORS].apply(t->d, t->m, s);
+    const double ns     = cost_group_quick(t->d, group, t->m);
+    t->d->choices[s]    = plain;
+    t->d->groups[group] = loops;
+    return ns;
 }
 
 static void keep_choices(const TileSpace *t)

@@ -10,7 +10,7 @@
  *         Where the schedules differ they are timed in turns. If the new ones are slower, the old figures are kept.
  * Why     What a cache line or a row costs depends on the processor, its neighbours and this compiler together. No data
  *         sheet says it. */
-#include "api/calibrate.h"
+#include "api/calibrate/calibrate.h"
 #include "api/compile.h"
 #include "schedulers/model/fit.h"
 #include "schedulers/search/schedulers.h"
