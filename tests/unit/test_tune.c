@@ -8,9 +8,10 @@
 #include "schedulers/tune/moves.h"
 #include "schedulers/tune/race.h"
 
-static const char blur[] = "input in : f32(x, y) output out e = edge(in) p(x, y) = e(x, y) * 2 a(x, y) = p(x-1, y) + p(x, y) "
-                           "+ p(x+1, y) b(x, y) = a(x, y-1) + a(x, y) + a(x, y+1) out(x, y) = b(x, y) - in(x, y) estimate "
-                           "out(640, 480)";
+static const char blur[] =
+    "input in : f32(x, y) output out e = edge(in) p(x, y) = e(x, y) * 2 a(x, y) = p(x-1, y) + p(x, y) "
+    "+ p(x+1, y) b(x, y) = a(x, y-1) + a(x, y) + a(x, y+1) out(x, y) = b(x, y) - in(x, y) estimate "
+    "out(640, 480)";
 static const char planes[] = "input in : f32(x, y, c) output out e = edge(in) a(x, y, c) = e(x-1, y, c) + e(x+1, y, c) "
                              "out(x, y, c) = a(x, y-1, c) + a(x, y+1, c) estimate out(640, 480, 3)";
 
@@ -45,8 +46,9 @@ static void test_races(void)
         state = race_add(&r, 0.9, 1);
     CHECK(state == RACE_WON && r.pairs >= 7 && r.pairs <= 12, "%d pairs, all won", r.pairs);
     CHECK(race_median(&r) == 0.9, "%g", race_median(&r));
-    CHECK(fabs(race_chance(3, 3) - 0.125) < 1e-12 && fabs(race_chance(2, 1) - 0.75) < 1e-12 && fabs(race_chance(5, 0) - 1) < 1e-12, "%g",
-          race_chance(2, 1));
+    CHECK(fabs(race_chance(3, 3) - 0.125) < 1e-12 && fabs(race_chance(2, 1) - 0.75) < 1e-12 &&
+              fabs(race_chance(5, 0) - 1) < 1e-12,
+          "%g", race_chance(2, 1));
 }
 
 /* ---- Corrections ---- */
@@ -96,8 +98,8 @@ static void test_moves(const char *text, int steps, bool *seen)
 
 static void test_all_moves(void)
 {
-    static const MoveKind usual[] = { MOVE_TILE,   MOVE_SPLIT, MOVE_SWAP,  MOVE_PARALLEL, MOVE_VECTOR, MOVE_UNROLL, MOVE_STORE,
-                                      MOVE_INLINE, MOVE_ROOT,  MOVE_GROUP, MOVE_RULE };
+    static const MoveKind usual[] = { MOVE_TILE,  MOVE_SPLIT,  MOVE_SWAP, MOVE_PARALLEL, MOVE_VECTOR, MOVE_UNROLL,
+                                      MOVE_STORE, MOVE_INLINE, MOVE_ROOT, MOVE_GROUP,    MOVE_RULE };
     bool                  seen[MOVE_KINDS] = { false };
     test_moves(blur, check_fewer(400), seen);
     test_moves(planes, check_fewer(400), seen);
@@ -152,7 +154,8 @@ static void test_validity(void)
     g.genes[a].compute = 4;
     CHECK(!text_of(&g), "b has no fifth loop");
     g.genes[a] = (Gene){ .where = WHERE_INSIDE, .compute = 0, .store = 0 };
-    g.genes[b] = (Gene){ .where = WHERE_ROOT, .count = 2, .steps = { { TRANSFORM_VECTOR, 0, 8 }, { TRANSFORM_VECTOR, 0, 8 } } };
+    g.genes[b] =
+        (Gene){ .where = WHERE_ROOT, .count = 2, .steps = { { TRANSFORM_VECTOR, 0, 8 }, { TRANSFORM_VECTOR, 0, 8 } } };
     CHECK(!text_of(&g), "a vector of vectors");
     graph_of_end(&g.o);
 }
@@ -218,7 +221,8 @@ static void test_crossover(void)
 
 static Gene some_gene(void)
 {
-    return (Gene){ .where = WHERE_ROOT, .count = 2, .steps = { { TRANSFORM_SPLIT, 1, 64 }, { TRANSFORM_PARALLEL, 1, 0 } } };
+    return (
+        Gene){ .where = WHERE_ROOT, .count = 2, .steps = { { TRANSFORM_SPLIT, 1, 64 }, { TRANSFORM_PARALLEL, 1, 0 } } };
 }
 
 /* Applies a rule to `a`, many times from the same genes; true if all results are as `holds` says, and one differs. */
@@ -234,7 +238,7 @@ static void test_mutation(const char *name, bool (*holds)(const Genetic *g, cons
     CHECK(rule < MUTATIONS, "there is no mutation `%s`", name);
     for (int i = 0; i < 60; i++) {
         genes_breadth_first(&g.space, g.genes);
-        g.genes[s]               = some_gene();
+        g.genes[s]                = some_gene();
         g.genes[node_of(&g, "b")] = (Gene){ .where = WHERE_INLINE };
         memcpy(before, g.genes, sizeof *before * (size_t)g.o.graph.node_count);
         mutations[rule].apply(&g.space, &g.r, g.genes, s);
@@ -339,7 +343,7 @@ static void test_fused_text(void)
 {
     Genetic g;
     genetic_begin(&g, planes);
-    const int   out  = node_of(&g, "out"), a = node_of(&g, "a");
+    const int   out = node_of(&g, "out"), a = node_of(&g, "a");
     const char *text = NULL;
     for (int i = 0; i < 50 && !text; i++) {
         g.genes[out] = gene_tiled(&g.space, out, &g.r);
@@ -353,10 +357,10 @@ static void test_fused_text(void)
 /* ---- Whole searches ---- */
 
 typedef struct Run {
-    TuneResult result;
-    uint64_t   trace; /* of all candidates, in order */
-    int        steps;
-    size_t     early, late; /* most memory of the context, in the first part of the candidates and later */
+    TuneResult  result;
+    uint64_t    trace; /* of all candidates, in order */
+    int         steps;
+    size_t      early, late; /* most memory of the context, in the first part of the candidates and later */
     kn_context *cx;
     int         early_at;
 } Run;
@@ -378,16 +382,16 @@ static void search(const char *text, const char *algorithm, uint64_t seed, int c
     TuneSpace      space = { .directives = "", .graph = o.graph };
     TuneSimulation s     = { .seed = seed, .budget = 1e9, .user = run, .step = note };
     tune_simulate(&s);
-    const TuneJob job = { .cx         = o.cx,
-                          .m          = &o.machine,
-                          .spaces     = &space,
+    const TuneJob job = { .cx          = o.cx,
+                          .m           = &o.machine,
+                          .spaces      = &space,
                           .space_count = 1,
-                          .options    = { .budget = 2 },
-                          .host       = &s.host,
-                          .seed       = seed,
-                          .batch      = 2,
-                          .most       = candidates,
-                          .population = population };
+                          .options     = { .budget = 2 },
+                          .host        = &s.host,
+                          .seed        = seed,
+                          .batch       = 2,
+                          .most        = candidates,
+                          .population  = population };
     Tuner        *t   = tune_begin(&job, &o.arena);
     tune_run(t, tune_algorithm(algorithm), &o.arena, &run->result);
     CHECK(kn_schedule_parse(o.p, "best", run->result.text, -1) == KN_OK, "%s", kn_error_text(o.cx));

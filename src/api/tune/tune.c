@@ -93,7 +93,9 @@ static void tell_step(void *user, const TuneStep *step)
     const kn_tune_step told = {
         .number   = step->number,
         .what     = step->what,
-        .result   = step->number ? result_of(step->outcome) : step->outcome->fault ? result_of(step->outcome) : "start",
+        .result   = step->number           ? result_of(step->outcome)
+                    : step->outcome->fault ? result_of(step->outcome)
+                                           : "start",
         .reason   = step->trial->reason,
         .schedule = step->trial->text,
         .ratio    = step->outcome->ratio,
@@ -206,11 +208,11 @@ static void print_sizes(Text *out, const kn_pipeline *p, const Arguments *a)
 
 static void print_title(const Tune *t, Text *out, const Arguments *a, const char *algorithm, const TuneResult *r)
 {
-    char            day[32] = "";
-    const time_t    now     = time(NULL);
-    struct tm       date;
-    const Machine  *m       = &t->machine;
-    const char     *name    = kn_processor_name(t->p->cx);
+    char           day[32] = "";
+    const time_t   now     = time(NULL);
+    struct tm      date;
+    const Machine *m    = &t->machine;
+    const char    *name = kn_processor_name(t->p->cx);
     text_printf(out, "// Tuned by kiln tune (%s), for", algorithm);
     print_sizes(out, t->p, a);
     text_printf(out, "; %d thread%s, vectors of %d bits", m->cores, m->cores == 1 ? "" : "s", m->vector_bits);
@@ -310,8 +312,8 @@ static void work(void *arg)
     choose_host(t);
     if (!space_count)
         return;
-    if (t->how->journal && !journal_open(cx, &t->journal, &t->arena, t->how->journal, title_of(t, &a, algorithm->name),
-                                         t->how->resume))
+    if (t->how->journal &&
+        !journal_open(cx, &t->journal, &t->arena, t->how->journal, title_of(t, &a, algorithm->name), t->how->resume))
         return;
     const TuneJob job = { .cx          = cx,
                           .m           = &t->machine,
@@ -358,7 +360,7 @@ const char *kn_processor_name(kn_context *cx)
     if (!colon)
         return "";
     line[strcspn(line, "\n")] = 0;
-    NameCall call            = { .cx = cx, .found = colon + 1 + strspn(colon + 1, " ") };
+    NameCall call             = { .cx = cx, .found = colon + 1 + strspn(colon + 1, " ") };
     return context_try(cx, keep_name, &call) ? call.name : "";
 }
 
@@ -375,9 +377,9 @@ kn_status kn_tune(kn_pipeline *p, const kn_options *options, const kn_tune_optio
     if (!p || !out)
         return KN_ERROR_ARGUMENT;
     static const kn_tune_options defaults = { 0 };
-    Tune t  = { .p = p, .given = options, .how = how ? how : &defaults, .args = args, .count = count, .out = out };
-    *out    = (kn_tuned){ 0 };
-    t.begun = workers_now();
+    Tune t       = { .p = p, .given = options, .how = how ? how : &defaults, .args = args, .count = count, .out = out };
+    *out         = (kn_tuned){ 0 };
+    t.begun      = workers_now();
     t.budget     = t.how->seconds > 0 ? t.how->seconds : default_budget;
     t.journal.fd = -1;
     arena_init(&t.arena, p->cx);
