@@ -351,9 +351,9 @@ typedef struct kn_tune_step {
     const char *schedule; /* the candidate's text; of a fault, what repeats it */
     double      ratio;    /* its time over that of the best before it: the median of `pairs` of turns */
     int         pairs;
-    double      ms;       /* its shortest run */
-    double      speedup;  /* of the best so far over `auto` */
-    double      seconds;  /* since the search began; and those that are left */
+    double      ms;      /* its shortest run */
+    double      speedup; /* of the best so far over `auto` */
+    double      seconds; /* since the search began; and those that are left */
     double      left;
     double      spread;   /* of equal turns: median over shortest, less 1 */
     bool        is_best;  /* it is the best from now on */
@@ -383,7 +383,7 @@ typedef struct kn_tuned {
     const char *schedule; /* the text, with comments that say how it was found; stays until the next call */
     double      speedup;  /* over `auto`, in turns that were made for this alone; 1: `auto` has not been beaten */
     double      wrong;    /* a bound on the chance that it is not faster than `auto`; 1 if it is that of `auto` */
-    double      checked; /* the time of the best of the search over that of `auto` in those turns */
+    double      checked;  /* the time of the best of the search over that of `auto` in those turns */
     int         candidates, won, faults; /* tried; times that one was faster than the best; that showed a mistake */
     double      start_ms, best_ms;       /* the shortest run of `auto` and of the best */
     double      seconds;

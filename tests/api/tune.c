@@ -55,7 +55,8 @@ static void test_measured(void)
     const kn_tune_options how = { .seconds = 30, .candidates = 6, .step = step, .user = &told };
     CHECK(kn_tune(s.p, &(kn_options){ .threads = 1 }, &how, s.args, 2, &r) == KN_OK, "%s", kn_error_text(s.cx));
     CHECK(r.candidates >= 6 && r.candidates == told.steps && told.faults == 0, "%d, %d", r.candidates, told.steps);
-    CHECK(r.start_ms > 0 && r.schedule && strstr(r.schedule, "// Tuned by kiln tune (model), for out 256x128; 1 thread"),
+    CHECK(r.start_ms > 0 && r.schedule &&
+              strstr(r.schedule, "// Tuned by kiln tune (model), for out 256x128; 1 thread"),
           "%s", r.schedule);
     CHECK(((float *)s.out.data)[100] == 0, "the output is not written");
     CHECK(kn_schedule_parse(s.p, "tuned", r.schedule, -1) == KN_OK && kn_compile(s.p, NULL), "%s", kn_error_text(s.cx));
@@ -65,14 +66,14 @@ static void test_measured(void)
 /* Stopped after five candidates, and resumed: those five are not measured again. */
 static void test_resumed(void)
 {
-    Setting  s;
-    Told     told = { .stop_at = 5 }, again = { 0 };
-    kn_tuned r;
-    char     path[] = "/tmp/kiln-tune-XXXXXX";
-    const int fd    = mkstemp(path);
+    Setting   s;
+    Told      told = { .stop_at = 5 }, again = { 0 };
+    kn_tuned  r;
+    char      path[] = "/tmp/kiln-tune-XXXXXX";
+    const int fd     = mkstemp(path);
     CHECK(fd >= 0 && close(fd) == 0, "%s", path);
     begin(&s);
-    kn_tune_options how = { .seconds = 60, .seed = 3, .journal = path, .step = step, .user = &told };
+    kn_tune_options  how = { .seconds = 60, .seed = 3, .journal = path, .step = step, .user = &told };
     const kn_options one = { .threads = 1 };
     CHECK(kn_tune(s.p, &one, &how, s.args, 2, &r) == KN_OK, "%s", kn_error_text(s.cx));
     CHECK(told.steps == 5 && told.recalled == 0, "%d", told.steps);
@@ -84,8 +85,8 @@ static void test_resumed(void)
     CHECK(kn_tune(s.p, &one, &how, s.args, 2, &r) == KN_OK, "%s", kn_error_text(s.cx));
     CHECK(again.recalled == 5 && again.steps >= 8, "%d of %d", again.recalled, again.steps);
     how.seed = 4;
-    CHECK(kn_tune(s.p, &one, &how, s.args, 2, &r) == KN_ERROR_FILE && strstr(kn_error_text(s.cx), "another search"), "%s",
-          kn_error_text(s.cx));
+    CHECK(kn_tune(s.p, &one, &how, s.args, 2, &r) == KN_ERROR_FILE && strstr(kn_error_text(s.cx), "another search"),
+          "%s", kn_error_text(s.cx));
     unlink(path);
     kn_context_free(s.cx);
 }
@@ -96,14 +97,13 @@ static void test_simulated(void)
     kn_tuned a, b;
     begin(&s);
     for (int i = 0; kn_tune_algorithm_get(i).name; i++) {
-        const kn_tune_options how = { .algorithm  = kn_tune_algorithm_get(i).name,
-                                      .simulate   = true,
-                                      .seed       = 5,
-                                      .candidates = 60,
-                                      .population = 8 };
+        const kn_tune_options how = {
+            .algorithm = kn_tune_algorithm_get(i).name, .simulate = true, .seed = 5, .candidates = 60, .population = 8
+        };
         CHECK(kn_tune(s.p, NULL, &how, s.args, 2, &a) == KN_OK, "%s", kn_error_text(s.cx));
         char *text = strdup(a.schedule);
-        CHECK(kn_tune(s.p, NULL, &how, s.args, 2, &b) == KN_OK && !strcmp(text, b.schedule), "%s\n%s", text, b.schedule);
+        CHECK(kn_tune(s.p, NULL, &how, s.args, 2, &b) == KN_OK && !strcmp(text, b.schedule), "%s\n%s", text,
+              b.schedule);
         free(text);
     }
     kn_context_free(s.cx);

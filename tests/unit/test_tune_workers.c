@@ -66,7 +66,9 @@ static void begin(Setting *s)
           "%s", kn_error_text(s->cx));
     s->args[0] = (kn_arg){ "in", &s->in, { 0 } };
     s->args[1] = (kn_arg){ "out", &s->out, { 0 } };
-    s->w = (Workers){ .p = s->p, .args = s->args, .arg_count = 2, .compile_limit = 60, .run_limit = 30, .inject = misbehave };
+    s->w       = (Workers){
+              .p = s->p, .args = s->args, .arg_count = 2, .compile_limit = 60, .run_limit = 30, .inject = misbehave
+    };
     arena_init(&s->arena, s->cx);
 }
 
@@ -85,8 +87,8 @@ static void test_faults(void)
     CHECK(workers_begin(&s.w, &s.arena), "%s", kn_error_text(s.cx));
     CHECK(s.w.number == 1, "the reference is the first");
     for (int i = 1; i < CASES; i++) {
-        TuneTrial trial     = { .text = schedule, .slot = -1 }, *one = &trial;
-        s.w.compile_limit   = i == HANGS ? 0.5 : 60;
+        TuneTrial trial = { .text = schedule, .slot = -1 }, *one = &trial;
+        s.w.compile_limit = i == HANGS ? 0.5 : 60;
         workers_open(&s.w, &one, 1);
         CHECK(trial.fault == expected[i].fault, "case %d: %s: %s", i, tune_fault_names[trial.fault],
               trial.reason ? trial.reason : "");

@@ -18,8 +18,9 @@
 
 /* Limits of a candidate, in seconds; that of a run is a least value. */
 static const double compile_limit = 60, run_limit = 3;
-/* Of the budget, for the search; the rest is for the last check. */
-static const double search_share = 0.94, default_budget = 60;
+static const double default_budget = 60;
+/* Of the budget of a simulation, for the search; the rest is for the last check. */
+static const double search_share = 0.94;
 
 typedef struct Tune {
     kn_pipeline           *p;
@@ -37,6 +38,7 @@ typedef struct Tune {
     Tuner                 *tuner;
     Machine                machine;
     double                 begun, budget;
+    double                 opening; /* seconds that opening a batch took, at most */
     bool                   stopped, busy;
     int                    bugs;
 } Tune;
@@ -56,10 +58,14 @@ static bool stops(void *user)
     return ((const Tune *)user)->stopped;
 }
 
+/* Is there time left beyond that of the last check: fresh processes, and turns of at least 4 ms? */
 static bool goes_on(void *user)
 {
-    const Tune *t = user;
-    return !t->stopped && seconds(user) < search_share * t->budget;
+    const double least_turn = 0.004;
+    const Tune  *t          = user;
+    const double turn       = t->workers.shortest > least_turn ? t->workers.shortest : least_turn;
+    const double check      = TUNE_CHECK_ROUNDS * (t->opening + 2 * TUNE_CHECK_PAIRS * turn);
+    return !t->stopped && seconds(user) + check < t->budget;
 }
 
 static bool recall(void *user, const TuneTrial *trial, TuneOutcome *outcome)
@@ -87,7 +93,9 @@ static void tell_step(void *user, const TuneStep *step)
     const kn_tune_step told = {
         .number   = step->number,
         .what     = step->what,
-        .result   = step->number ? result_of(step->outcome) : step->outcome->fault ? result_of(step->outcome) : "start",
+        .result   = step->number           ? result_of(step->outcome)
+                    : step->outcome->fault ? result_of(step->outcome)
+                                           : "start",
         .reason   = step->trial->reason,
         .schedule = step->trial->text,
         .ratio    = step->outcome->ratio,
@@ -124,7 +132,10 @@ static void choose_host(Tune *t)
 /* Workers have a `user` of their own. */
 static void open_trials(void *user, TuneTrial *const *trials, int count)
 {
-    workers_open(&((Tune *)user)->workers, trials, count);
+    Tune        *t     = user;
+    const double begin = workers_now();
+    workers_open(&t->workers, trials, count);
+    t->opening = fmax(t->opening, workers_now() - begin);
 }
 
 static double sample(void *user, TuneTrial *trial)
@@ -197,11 +208,11 @@ static void print_sizes(Text *out, const kn_pipeline *p, const Arguments *a)
 
 static void print_title(const Tune *t, Text *out, const Arguments *a, const char *algorithm, const TuneResult *r)
 {
-    char            day[32] = "";
-    const time_t    now     = time(NULL);
-    struct tm       date;
-    const Machine  *m       = &t->machine;
-    const char     *name    = kn_processor_name(t->p->cx);
+    char           day[32] = "";
+    const time_t   now     = time(NULL);
+    struct tm      date;
+    const Machine *m    = &t->machine;
+    const char    *name = kn_processor_name(t->p->cx);
     text_printf(out, "// Tuned by kiln tune (%s), for", algorithm);
     print_sizes(out, t->p, a);
     text_printf(out, "; %d thread%s, vectors of %d bits", m->cores, m->cores == 1 ? "" : "s", m->vector_bits);
@@ -301,8 +312,8 @@ static void work(void *arg)
     choose_host(t);
     if (!space_count)
         return;
-    if (t->how->journal && !journal_open(cx, &t->journal, &t->arena, t->how->journal, title_of(t, &a, algorithm->name),
-                                         t->how->resume))
+    if (t->how->journal &&
+        !journal_open(cx, &t->journal, &t->arena, t->how->journal, title_of(t, &a, algorithm->name), t->how->resume))
         return;
     const TuneJob job = { .cx          = cx,
                           .m           = &t->machine,
@@ -349,7 +360,7 @@ const char *kn_processor_name(kn_context *cx)
     if (!colon)
         return "";
     line[strcspn(line, "\n")] = 0;
-    NameCall call            = { .cx = cx, .found = colon + 1 + strspn(colon + 1, " ") };
+    NameCall call             = { .cx = cx, .found = colon + 1 + strspn(colon + 1, " ") };
     return context_try(cx, keep_name, &call) ? call.name : "";
 }
 
@@ -366,9 +377,9 @@ kn_status kn_tune(kn_pipeline *p, const kn_options *options, const kn_tune_optio
     if (!p || !out)
         return KN_ERROR_ARGUMENT;
     static const kn_tune_options defaults = { 0 };
-    Tune t  = { .p = p, .given = options, .how = how ? how : &defaults, .args = args, .count = count, .out = out };
-    *out    = (kn_tuned){ 0 };
-    t.begun = workers_now();
+    Tune t       = { .p = p, .given = options, .how = how ? how : &defaults, .args = args, .count = count, .out = out };
+    *out         = (kn_tuned){ 0 };
+    t.begun      = workers_now();
     t.budget     = t.how->seconds > 0 ? t.how->seconds : default_budget;
     t.journal.fd = -1;
     arena_init(&t.arena, p->cx);

@@ -106,8 +106,8 @@ bool worker_is_output(const kn_pipeline *p, const char *name)
 /* Outputs of its own, with values that no right run leaves. */
 static void make_outputs(Inside *x)
 {
-    Workers *w = x->w;
-    x->args    = malloc(sizeof *x->args * (size_t)(w->arg_count + 1));
+    Workers *w     = x->w;
+    x->args        = malloc(sizeof *x->args * (size_t)(w->arg_count + 1));
     kn_buffer *own = x->args ? malloc(sizeof *own * (size_t)(w->arg_count + 1)) : NULL;
     if (!own)
         give_up(x, TUNE_NO_MEMORY, "no memory for the outputs");

@@ -2,10 +2,10 @@
 /* Starting, asking and ending workers.
  *
  * Takes   trials; each becomes a process (worker.c) that lives until it is closed.
- * Gives   its replies, or the fault that ended it. Compiling may take compile_limit seconds; a run may take run_limit or
- *         SLOWER times the shortest run of all so far, whichever is longer. What takes longer is killed.
- * Holds   No process outlives workers_end, none is left unwaited for, and no file is made. Nothing here allocates from
- *         an arena while a process is started, so that a bail-out loses none. */
+ * Gives   its replies, or the fault that ended it. Compiling may take compile_limit seconds; a run may take run_limit
+ * or SLOWER times the shortest run of all so far, whichever is longer. What takes longer is killed. Holds   No process
+ * outlives workers_end, none is left unwaited for, and no file is made. Nothing here allocates from an arena while a
+ * process is started, so that a bail-out loses none. */
 #include "api/tune/workers.h"
 
 #include <errno.h>
@@ -113,7 +113,8 @@ static void explain_end(Workers *w, int slot, TuneTrial *trial)
         snprintf(at->reason, sizeof at->reason, "the system has killed it, as it does when memory is short");
     } else {
         trial->fault = TUNE_CRASHED;
-        snprintf(at->reason, sizeof at->reason, WIFSIGNALED(status) ? "it ended by signal %d" : "it ended with status %d",
+        snprintf(at->reason, sizeof at->reason,
+                 WIFSIGNALED(status) ? "it ended by signal %d" : "it ended with status %d",
                  WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
     }
 }

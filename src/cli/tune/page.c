@@ -52,8 +52,10 @@ static void draw(FILE *out, const Page *page)
     fprintf(out, "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"speed-up over time\">\n", WIDTH, HEIGHT);
     for (int i = 0; i <= 4; i++) {
         const double value = 0.9 + (top_speedup(page) - 0.9) * i / 4, y = place_y(page, value);
-        fprintf(out, "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" class=\"grid\"/><text x=\"4\" y=\"%.1f\">%.2fx</text>\n",
-                LEFT, WIDTH - RIGHT, y, y, y + 4, value);
+        fprintf(
+            out,
+            "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" class=\"grid\"/><text x=\"4\" y=\"%.1f\">%.2fx</text>\n",
+            LEFT, WIDTH - RIGHT, y, y, y + 4, value);
     }
     for (int i = 0; i < page->count; i++)
         if (!page->at[i].is_best)
@@ -66,8 +68,8 @@ static void draw(FILE *out, const Page *page)
         fprintf(out, "%.1f,%.1f ", place_x(page, page->at[i].seconds), place_y(page, page->at[i].speedup));
     }
     const double seconds = page->count ? page->at[page->count - 1].seconds : 0;
-    fprintf(out, "\"/>\n<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%.0f s, %d candidates</text></svg>\n", WIDTH - RIGHT,
-            HEIGHT - 8, seconds, page->count);
+    fprintf(out, "\"/>\n<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%.0f s, %d candidates</text></svg>\n",
+            WIDTH - RIGHT, HEIGHT - 8, seconds, page->count);
 }
 
 static void list_steps(FILE *out, const Page *page)
@@ -99,7 +101,8 @@ int page_write(const Page *page, const char *schedule)
           "pre{overflow-x:auto;background:#f4f4f4;padding:1em}</style></head><body>\n<h1>kiln tune ",
           out);
     escaped(out, page->program);
-    fputs("</h1>\n<p>The line is the best so far, each point a candidate; red ones have shown a mistake of Kiln.</p>\n", out);
+    fputs("</h1>\n<p>The line is the best so far, each point a candidate; red ones have shown a mistake of Kiln.</p>\n",
+          out);
     draw(out, page);
     list_steps(out, page);
     if (schedule) {

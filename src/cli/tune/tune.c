@@ -44,7 +44,7 @@ static int read_time(const Cli *cli, OptionId id, double *out)
     static const struct {
         const char *unit;
         double      seconds;
-    } units[] = { { "", 1 }, { "s", 1 }, { "m", 60 }, { "min", 60 }, { "h", 3600 } };
+    } units[]        = { { "", 1 }, { "s", 1 }, { "m", 60 }, { "min", 60 }, { "h", 3600 } };
     const char *text = option_value(cli, id, 0);
     char       *end;
     if (!text)
@@ -74,7 +74,7 @@ static int read_settings(Tune *t)
 {
     Cli *cli        = t->cli;
     long candidates = 0, population = 0, generations = 0, seed = 1;
-    int  status     = compile_options(cli, &t->options);
+    int  status = compile_options(cli, &t->options);
     if (status == DONE)
         status = read_time(cli, OPTION_TUNE_BUDGET, &t->how.seconds);
     if (status == DONE)
@@ -172,11 +172,11 @@ static void write_fault(Tune *t, const kn_tune_step *s)
         return;
     FILE      *file = fopen(path, "w");
     const bool fine =
-        file && fprintf(file,
-                        "// A candidate of kiln tune that %s: %s\n// It was made by: %s\n// kiln run %s … --schedule %s "
-                        "repeats it. This is a mistake of Kiln: please report it with the program.\n%s",
-                        s->result, s->reason ? s->reason : "no reason is known", s->what, t->program, path,
-                        s->schedule) > 0;
+        file &&
+        fprintf(file,
+                "// A candidate of kiln tune that %s: %s\n// It was made by: %s\n// kiln run %s … --schedule %s "
+                "repeats it. This is a mistake of Kiln: please report it with the program.\n%s",
+                s->result, s->reason ? s->reason : "no reason is known", s->what, t->program, path, s->schedule) > 0;
     if (file ? fclose(file) || !fine : true)
         say("candidate %d: %s: %s; %s cannot be written: %s", s->number, s->result, s->reason ? s->reason : "", path,
             strerror(errno));
@@ -242,8 +242,7 @@ static int search(Tune *t, const Bindings *b, kn_tuned *result)
     const struct sigaction how = { .sa_handler = interrupt };
     struct sigaction       before;
     sigaction(SIGINT, &how, &before);
-    const kn_status status =
-        kn_tune(b->program.pipeline, &t->options, &t->how, b->args, b->arg_count, result);
+    const kn_status status = kn_tune(b->program.pipeline, &t->options, &t->how, b->args, b->arg_count, result);
     sigaction(SIGINT, &before, NULL);
     clear_line(t);
     if (status != KN_OK)
@@ -275,12 +274,12 @@ int command_tune(Cli *cli)
     if (status != DONE)
         return status;
     cli->operands[0] = t.program = program_path(cli, cli->operands[0]);
-    t.base        = without(cli, t.output ? t.output : t.program, t.output ? ".sched" : ".kiln");
-    t.page        = (Page){ .path = option_value(cli, OPTION_TUNE_HTML, 0), .program = t.program };
-    t.how.step    = told;
-    t.how.user    = &t;
-    t.how.journal = t.output && !t.how.simulate ? joined(cli, t.output, ".journal") : NULL;
-    status        = cli->operand_count == 1 ? add_bench_file(cli) : DONE;
+    t.base                       = without(cli, t.output ? t.output : t.program, t.output ? ".sched" : ".kiln");
+    t.page                       = (Page){ .path = option_value(cli, OPTION_TUNE_HTML, 0), .program = t.program };
+    t.how.step                   = told;
+    t.how.user                   = &t;
+    t.how.journal                = t.output && !t.how.simulate ? joined(cli, t.output, ".journal") : NULL;
+    status                       = cli->operand_count == 1 ? add_bench_file(cli) : DONE;
     if (status == DONE)
         status = machine_of(cli, &t.how.machine);
     if (status == DONE)

@@ -10,8 +10,8 @@ GeneSpace gene_space(const Graph *g, const Machine *m, Arena *arena)
     GeneSpace space = { .g = g, .m = m, .plain = draft_plain(g, m, 0, arena) };
     space.decided   = ARENA_ARRAY(arena, bool, (size_t)g->node_count + 1);
     for (int s = 0; s < g->node_count; s++)
-        space.decided[s] = is_defined(&g->nodes[s]) && !space.plain.patterns[s].kind &&
-                           draft_main(&space.plain, s) != NO_DEF;
+        space.decided[s] =
+            is_defined(&g->nodes[s]) && !space.plain.patterns[s].kind && draft_main(&space.plain, s) != NO_DEF;
     return space;
 }
 
@@ -79,7 +79,7 @@ static bool apply_vector(Group *gr, const Transform *t)
     for (int i = 0; i < gr->loop_count; i++)
         if (gr->loops[i].vector)
             return false;
-    gr->loops[at].step   = t->size;
+    gr->loops[at].step          = t->size;
     return gr->loops[at].vector = true;
 }
 
@@ -117,14 +117,14 @@ static bool make_root(const GeneSpace *space, Draft *d, int s, const Gene *gene)
 /* A member takes the lanes of its gene; its other transformations wait until it is at root. */
 static bool make_inside(const GeneSpace *space, Draft *d, int s, const Gene *gene)
 {
-    const GraphNode *node = &space->g->nodes[s];
+    const GraphNode *node  = &space->g->nodes[s];
     const int        first = node->out_count ? node->out[0]->consumer : -1;
     if (first < 0 || d->choices[first].group < 0 || !draft_may_join(d, s, d->choices[first].group))
         return false;
-    const int    group   = d->choices[first].group;
-    const int    last    = draft_innermost(d->groups[group].loops, d->groups[group].loop_count);
-    const int    compute = gene->compute == INNERMOST ? last : gene->compute;
-    const int    store   = gene->store == INNERMOST ? last : gene->store;
+    const int group   = d->choices[first].group;
+    const int last    = draft_innermost(d->groups[group].loops, d->groups[group].loop_count);
+    const int compute = gene->compute == INNERMOST ? last : gene->compute;
+    const int store   = gene->store == INNERMOST ? last : gene->store;
     if (last < 0 || compute > last || store > compute)
         return false;
     d->choices[s] = (Choice){ .where = WHERE_INSIDE, .group = group, .compute = compute, .store = store };
@@ -151,10 +151,9 @@ static bool stayed(const GeneSpace *space, const Draft *asked, const Draft *lega
             continue;
         if (a->where != b->where || (a->where == WHERE_INSIDE && (a->compute != b->compute || a->store != b->store)))
             return false;
-        if (a->where == WHERE_ROOT &&
-            (asked->groups[a->group].loop_count != legal->groups[b->group].loop_count ||
-             memcmp(asked->groups[a->group].loops, legal->groups[b->group].loops,
-                    sizeof(GroupLoop) * (size_t)asked->groups[a->group].loop_count)))
+        if (a->where == WHERE_ROOT && (asked->groups[a->group].loop_count != legal->groups[b->group].loop_count ||
+                                       memcmp(asked->groups[a->group].loops, legal->groups[b->group].loops,
+                                              sizeof(GroupLoop) * (size_t)asked->groups[a->group].loop_count)))
             return false;
     }
     return true;

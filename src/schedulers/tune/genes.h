@@ -54,9 +54,9 @@ bool gene_has_footprint_one(const GeneSpace *space, int s);
 /* Two adjacent dimensions at random, of which none has a small bound if that is possible: *x, and *y = *x + 1; of a
  * function of one dimension both are 0. */
 void gene_choose_xy(const GeneSpace *space, int s, Random *r, int *x, int *y);
-Gene gene_tiled(const GeneSpace *space, int s, Random *r);         /* fully parallelized and tiled */
-Gene gene_parallel_y(const GeneSpace *space, int s, Random *r);    /* simply parallelized over y */
-Gene gene_under_x(const GeneSpace *space, int s, Random *r);       /* computed and stored under x, vectorized by x */
+Gene gene_tiled(const GeneSpace *space, int s, Random *r);           /* fully parallelized and tiled */
+Gene gene_parallel_y(const GeneSpace *space, int s, Random *r);      /* simply parallelized over y */
+Gene gene_under_x(const GeneSpace *space, int s, Random *r);         /* computed and stored under x, vectorized by x */
 Gene gene_parallel_vector(const GeneSpace *space, int s, Random *r); /* parallelized over y and vectorized over x */
 Gene gene_random(const GeneSpace *space, int s, Random *r);
 Transform transform_random(const GeneSpace *space, int s, Random *r);

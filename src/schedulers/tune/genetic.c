@@ -65,9 +65,7 @@ static const char *draw(Population *p, Origin origin, Gene *out)
         genes_cross(&p->space, r, a->genes, b->genes, out);
         return "crossover";
     }
-    case BY_MUTATION:
-        copy_genes(p, out, tournament(p)->genes);
-        return mutations[genes_mutate(&p->space, r, out)].name;
+    case BY_MUTATION: copy_genes(p, out, tournament(p)->genes); return mutations[genes_mutate(&p->space, r, out)].name;
     case AT_RANDOM:
         if (random_below(r, 2)) {
             genes_random(&p->space, r, out);
@@ -177,13 +175,13 @@ static Individual *individuals(const Population *p, int size)
 
 void tune_genetic(Tuner *t)
 {
-    const int  size = t->job.population > 0 ? t->job.population : GENETIC_POPULATION;
-    Population p    = { .t = t };
+    const int  size              = t->job.population > 0 ? t->job.population : GENETIC_POPULATION;
+    Population p                 = { .t = t };
     t->job.spaces[0].graph.arena = t->arena;
     p.space                      = gene_space(&t->job.spaces[0].graph, t->job.m, t->arena);
     p.now                        = individuals(&p, size);
     p.next                       = individuals(&p, size);
-    bool any = false;
+    bool any                     = false;
     for (int s = 0; s < p.space.g->node_count; s++)
         any = any || p.space.decided[s];
     if (!any || !first_generation(&p, size))

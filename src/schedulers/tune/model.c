@@ -42,10 +42,10 @@ typedef struct Proposal {
 } Proposal;
 
 typedef struct Search {
-    Tuner   *t;
-    Kept    *beam; /* of TUNE_BEAM */
-    Sight    sights[TUNE_BEAM];
-    Learned *learned;
+    Tuner    *t;
+    Kept     *beam; /* of TUNE_BEAM */
+    Sight     sights[TUNE_BEAM];
+    Learned  *learned;
     Proposal *proposals;
     int       proposal_count, most_proposals, edits; /* edits of a proposal */
     Move     *moves;
@@ -224,12 +224,11 @@ static void propose_edits(Search *s, int parent, int most)
 /* Most proposals are edits of the best. */
 static void refresh(Search *s)
 {
-    int best = -1;
+    int best          = -1;
     s->proposal_count = 0;
     beam_prune(s);
     for (int i = 0; i < TUNE_BEAM; i++)
-        if (s->beam[i].used &&
-            (best < 0 || s->beam[i].tried.outcome.log_time < s->beam[best].tried.outcome.log_time))
+        if (s->beam[i].used && (best < 0 || s->beam[i].tried.outcome.log_time < s->beam[best].tried.outcome.log_time))
             best = i;
     if (best >= 0)
         propose_edits(s, best, s->most_proposals * 5 / 8);
@@ -285,7 +284,7 @@ static bool have_proposals(Search *s)
 
 static void measure_proposals(Search *s)
 {
-    Tuner    *t = s->t;
+    Tuner    *t     = s->t;
     const int count = s->proposal_count < t->job.batch ? s->proposal_count : t->job.batch;
     Tried   **batch = NULL;
     Proposal *from  = NULL;
@@ -300,8 +299,8 @@ static void measure_proposals(Search *s)
     }
     tuner_measure(t, batch, count);
     for (int i = 0; i < count; i++)
-        learn_from(s, &from[i].sight, &s->sights[from[i].parent],
-                   s->beam[from[i].parent].tried.outcome.log_time, from[i].moves, from[i].count, &batch[i]->outcome);
+        learn_from(s, &from[i].sight, &s->sights[from[i].parent], s->beam[from[i].parent].tried.outcome.log_time,
+                   from[i].moves, from[i].count, &batch[i]->outcome);
     for (int i = 0; i < count; i++)
         beam_add(s, batch[i], &from[i].sight);
 }

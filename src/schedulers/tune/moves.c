@@ -165,8 +165,8 @@ static void swap(Draft *d, const Machine *m, const Move *mv)
 static void parallel(Draft *d, const Machine *m, const Move *mv)
 {
     (void)m;
-    Group *gr                     = &d->groups[mv->site];
-    gr->loops[mv->loop].parallel  = mv->by > 0;
+    Group *gr                    = &d->groups[mv->site];
+    gr->loops[mv->loop].parallel = mv->by > 0;
     for (int i = 0; i < gr->loop_count && mv->by > 0; i++)
         gr->loops[i].parallel = i == mv->loop || (gr->loops[i].parallel && gr->loops[i].dim != mv->dim && i < mv->loop);
 }

@@ -10,26 +10,26 @@
 #include "schedulers/tune/tune.h"
 
 typedef enum MoveKind {
-    MOVE_TILE,     /* the step of a loop of a head, times two or by two */
-    MOVE_SPLIT,    /* another loop over a dimension of a head */
+    MOVE_TILE,       /* the step of a loop of a head, times two or by two */
+    MOVE_SPLIT,      /* another loop over a dimension of a head */
     MOVE_JOIN_LOOPS, /* one loop less over a dimension */
-    MOVE_SWAP,     /* two loops of a head */
-    MOVE_PARALLEL, /* the loop that is parallel */
-    MOVE_VECTOR,   /* lanes of a head or of a member */
+    MOVE_SWAP,       /* two loops of a head */
+    MOVE_PARALLEL,   /* the loop that is parallel */
+    MOVE_VECTOR,     /* lanes of a head or of a member */
     MOVE_UNROLL,
     MOVE_DEFAULT_LOOPS, /* the loops of a head are left to the compiler, or written out */
-    MOVE_COMPUTE,  /* the level at which a member is computed */
-    MOVE_STORE,    /* the level at which it is stored: a window slides where that is further out */
+    MOVE_COMPUTE,       /* the level at which a member is computed */
+    MOVE_STORE,         /* the level at which it is stored: a window slides where that is further out */
     MOVE_INLINE,
     MOVE_ROOT,
-    MOVE_GROUP,    /* into the loops of the group that reads it */
+    MOVE_GROUP, /* into the loops of the group that reads it */
     MOVE_STREAM,
     MOVE_PREFETCH,
-    MOVE_PATTERN,  /* its sizes, or without it */
-    MOVE_NEST,     /* the sizes of a member's own loops, or without them */
-    MOVE_LAYOUT,   /* shared loops, chains, alignment of a member: without them */
-    MOVE_TIME,     /* the size of diamonds over time */
-    MOVE_RULE,     /* a rule at a place where the model has refused it */
+    MOVE_PATTERN, /* its sizes, or without it */
+    MOVE_NEST,    /* the sizes of a member's own loops, or without them */
+    MOVE_LAYOUT,  /* shared loops, chains, alignment of a member: without them */
+    MOVE_TIME,    /* the size of diamonds over time */
+    MOVE_RULE,    /* a rule at a place where the model has refused it */
     MOVE_KINDS
 } MoveKind;
 /* In a word or two. */

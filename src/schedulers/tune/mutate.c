@@ -64,9 +64,9 @@ static void replace_transform(const GeneSpace *space, Random *r, Gene *genes, in
         gene->steps[random_below(r, gene->count)] = transform_random(space, s, r);
 }
 
-/* "Schedules the chosen function as fully parallelized and tiled, followed by scheduling callees as vectorized by x, and
- * computed and stored under the tile's inner x dimension. The callee scheduling is repeated recursively until a coin
- * flip fails." */
+/* "Schedules the chosen function as fully parallelized and tiled, followed by scheduling callees as vectorized by x,
+ * and computed and stored under the tile's inner x dimension. The callee scheduling is repeated recursively until a
+ * coin flip fails." */
 static void fuse_callees(const GeneSpace *space, Random *r, Gene *genes, int s)
 {
     const GraphNode *node = &space->g->nodes[s];
@@ -90,7 +90,7 @@ static void fuse_loops(const GeneSpace *space, Random *r, Gene *genes, int s)
 static void apply_template(const GeneSpace *space, Random *r, Gene *genes, int s)
 {
     static Gene (*const templates[])(const GeneSpace *, int, Random *) = { gene_under_x, gene_tiled,
-                                                                            gene_parallel_vector };
+                                                                           gene_parallel_vector };
     genes[s] = templates[random_below(r, (int)(sizeof templates / sizeof *templates))](space, s, r);
 }
 

@@ -30,11 +30,11 @@ double race_median(const Race *r)
  * with chance `wrong` at most if the candidate is not faster; the cut after RACE_MOST_PAIRS only makes it lose. */
 RaceState race_add(Race *r, double candidate_ns, double incumbent_ns)
 {
-    const bool win         = candidate_ns < incumbent_ns;
-    r->ratio[r->pairs++]   = candidate_ns / incumbent_ns;
-    r->evidence           += log(2 * (win ? TUNE_CHANCE : 1 - TUNE_CHANCE));
-    r->wins               += win;
-    const double median    = race_median(r);
+    const bool win       = candidate_ns < incumbent_ns;
+    r->ratio[r->pairs++] = candidate_ns / incumbent_ns;
+    r->evidence += log(2 * (win ? TUNE_CHANCE : 1 - TUNE_CHANCE));
+    r->wins += win;
+    const double median = race_median(r);
     if (median > (r->pairs > 1 ? TUNE_HOPELESS : TUNE_FAR_SLOWER) || r->evidence <= log(TUNE_MISSED))
         return RACE_LOST;
     if (r->evidence >= -log(TUNE_WRONG_WINNER) && median < 1)

@@ -3,8 +3,8 @@
  *
  * Only which of a pair of turns is shorter counts: the sign test needs no assumption on the noise but that a candidate
  * which is not faster wins a pair with chance 1/2 at most. The test is sequential (Wald 1945) between that and a chance
- * of TUNE_CHANCE: a candidate that is not faster wins a race with chance TUNE_WRONG_WINNER at most, whatever the number of
- * pairs. It is stopped as soon as it is hopeless. */
+ * of TUNE_CHANCE: a candidate that is not faster wins a race with chance TUNE_WRONG_WINNER at most, whatever the number
+ * of pairs. It is stopped as soon as it is hopeless. */
 #ifndef KILN_SCHEDULERS_TUNE_RACE_H
 #define KILN_SCHEDULERS_TUNE_RACE_H
 

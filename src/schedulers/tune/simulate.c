@@ -20,7 +20,7 @@ static double sample(void *user, TuneTrial *trial)
 {
     TuneSimulation *s     = user;
     Random          error = { s->seed ^ trial->key }, noise = { s->seed + random_mix(++s->turns) };
-    const double    ns    = trial->predicted * exp(SIMULATED_ERROR * random_normal(&error)) *
+    const double    ns = trial->predicted * exp(SIMULATED_ERROR * random_normal(&error)) *
                       (1 + SIMULATED_NOISE * fabs(random_normal(&noise)));
     s->seconds += 1e-9 * ns;
     return ns;

@@ -32,7 +32,7 @@ static void add(const Starts *a, const Draft *d, const char *what)
 
 static void run_schedulers(void *arg)
 {
-    Starts *a = arg;
+    Starts *a     = arg;
     Arena  *arena = a->t->arena;
     if (a->scheduler) {
         const Draft d = a->scheduler->run(&a->space->graph, a->m, &a->options, arena);
@@ -42,8 +42,9 @@ static void run_schedulers(void *arg)
     Candidate *all   = ARENA_ARRAY(arena, Candidate, (size_t)scheduler_count);
     const int  count = scheduler_candidates(&a->space->graph, a->m, &a->options, arena, all);
     for (int i = 0; i < count; i++)
-        add(a, &all[i].draft, i ? arena_printf(arena, "%s%s", all[i].scheduler->name, a->what)
-                                : arena_printf(arena, "auto (%s)%s", all[i].scheduler->name, a->what));
+        add(a, &all[i].draft,
+            i ? arena_printf(arena, "%s%s", all[i].scheduler->name, a->what)
+              : arena_printf(arena, "auto (%s)%s", all[i].scheduler->name, a->what));
 }
 
 /* A start that bails out or is refused is left out. */

@@ -95,11 +95,11 @@ typedef struct TuneJob {
 } TuneJob;
 
 typedef struct TuneResult {
-    const char *text;       /* of the best schedule; in the arena given */
-    double      speedup;    /* over `auto`: 1 / the median ratio of the last check, or the product of the races */
-    double      wrong;      /* bound on the chance that `auto` is as fast; 1: not checked, or nothing faster was found */
-    int         pairs;      /* of that check */
-    double      checked;    /* the median ratio in it; 1: there was none */
+    const char *text;    /* of the best schedule; in the arena given */
+    double      speedup; /* over `auto`: 1 / the median ratio of the last check, or the product of the races */
+    double      wrong;   /* bound on the chance that `auto` is as fast; 1: not checked, or nothing faster was found */
+    int         pairs;   /* of that check */
+    double      checked; /* the median ratio in it; 1: there was none */
     int         candidates; /* measured or refused */
     int         won;        /* times that the incumbent changed */
     int         faults[TUNE_FAULTS];

@@ -12,12 +12,13 @@
 #include "schedulers/tune/race.h"
 
 const char *const tune_fault_names[TUNE_FAULTS] = {
-    [TUNE_FINE] = "fine",   [TUNE_REFUSED] = "refused",         [TUNE_CRASHED] = "crashed",
-    [TUNE_HUNG] = "hung",   [TUNE_NO_MEMORY] = "out of memory", [TUNE_WRONG] = "wrong",
+    [TUNE_FINE] = "fine", [TUNE_REFUSED] = "refused",         [TUNE_CRASHED] = "crashed",
+    [TUNE_HUNG] = "hung", [TUNE_NO_MEMORY] = "out of memory", [TUNE_WRONG] = "wrong",
 };
 
 const TuneAlgorithm tune_algorithms[] = {
-    { "model", "edits of schedules, in the order of predictions that are corrected by what is measured", tune_by_model },
+    { "model", "edits of schedules, in the order of predictions that are corrected by what is measured",
+      tune_by_model },
     { "genetic", "the genetic search of Ragan-Kelley et al. 2013, section 5", tune_genetic },
 };
 const int tune_algorithm_count = sizeof tune_algorithms / sizeof *tune_algorithms;
@@ -98,7 +99,7 @@ Tried tuner_candidate(const Tuner *t, Arena *arena, TuneSpace *space, const Draf
     text_init(&text, arena);
     text_add(&text, space->directives);
     draft_print(&text, &c.draft);
-    c.trial = (TuneTrial){ .text = text_string(&text), .slot = -1 };
+    c.trial           = (TuneTrial){ .text = text_string(&text), .slot = -1 };
     c.trial.key       = tune_key(c.trial.text);
     c.trial.predicted = cost_draft(&c.draft, t->job.m);
     return c;
@@ -153,7 +154,7 @@ void kept_set(Kept *k, kn_context *cx, const Tried *from)
 /* Turns of the incumbent say how quiet the machine is. */
 static void note_turn(void *user, double ns)
 {
-    Tuner *t                                  = user;
+    Tuner *t                                      = user;
     t->turns[t->turn_count++ % TUNE_SPREAD_TURNS] = ns;
 }
 
@@ -252,8 +253,8 @@ static bool recalled(Tuner *t, Tried *c)
 
 void tuner_measure(Tuner *t, Tried *const *candidates, int count)
 {
-    TuneTrial **open = ARENA_ARRAY(&t->round, TuneTrial *, (size_t)count + 1);
-    bool       *old  = ARENA_ARRAY(&t->round, bool, (size_t)count + 1);
+    TuneTrial **open   = ARENA_ARRAY(&t->round, TuneTrial *, (size_t)count + 1);
+    bool       *old    = ARENA_ARRAY(&t->round, bool, (size_t)count + 1);
     int         opened = 0;
     for (int i = 0; i < count; i++) {
         tuner_mark(t, candidates[i]->trial.key);
@@ -314,10 +315,10 @@ static bool measure_start(Tuner *t, Tried *start)
         start->outcome.ns = t->job.host->sample(t->job.host->user, &t->best.tried.trial);
     if (!old)
         start->outcome.fault = t->best.tried.trial.fault;
-    start->trial.fault  = start->outcome.fault;
-    start->trial.reason = t->best.tried.trial.reason;
-    start->outcome.ratio = 1;
-    t->start_ns         = start->outcome.ns;
+    start->trial.fault    = start->outcome.fault;
+    start->trial.reason   = t->best.tried.trial.reason;
+    start->outcome.ratio  = 1;
+    t->start_ns           = start->outcome.ns;
     t->best.tried.outcome = t->start.tried.outcome = start->outcome;
     tell(t, start, old);
     return !start->outcome.fault;
@@ -333,7 +334,8 @@ static void check_best(Tuner *t, TuneResult *r)
         for (int i = 0; i < 2; i++)
             close_trial(t, both[i]);
         t->job.host->open(t->job.host->user, both, 2);
-        if (both[0]->slot < 0 || both[1]->slot < 0 || !race_pairs(t->job.host, both[0], both[1], TUNE_CHECK_PAIRS, &race))
+        if (both[0]->slot < 0 || both[1]->slot < 0 ||
+            !race_pairs(t->job.host, both[0], both[1], TUNE_CHECK_PAIRS, &race))
             break;
     }
     for (int i = 0; i < 2; i++)

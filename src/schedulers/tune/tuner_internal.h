@@ -27,9 +27,9 @@ typedef struct Kept {
 struct Tuner {
     TuneJob   job;
     Random    random;
-    Arena     round; /* of drafts and texts of one round */
+    Arena     round;                        /* of drafts and texts of one round */
     Kept      start, best, beam[TUNE_BEAM]; /* the last are of the algorithm */
-    uint64_t *seen; /* keys, open addressed; 0: none */
+    uint64_t *seen;                         /* keys, open addressed; 0: none */
     size_t    seen_count, seen_room;
     int       number, won, faults[TUNE_FAULTS];
     double    turns[TUNE_SPREAD_TURNS]; /* of the incumbent, since it is that: the last ones */
