@@ -98,9 +98,11 @@ const Option option_table[OPTION_COUNT] = {
                                "chosen when it runs. On x86-64 build takes all of that kind if not told. cuda, opencl: "
                                "this machine and a GPU; host-cuda, host-opencl: the same, and without a GPU this "
                                "machine alone, by its own schedule. What is run here is for host or a GPU" },
-    [OPTION_SIZE]          = { "--size", 0, "[NAME=]WxHxC", IN(RUN) | IN(BUILD) | IN(SHOW) | IN(SCHEDULE) | IN(BENCH) | IN(TUNE),
+    [OPTION_SIZE]          = { "--size", 0, "[NAME=]WxHxC",
+                               IN(RUN) | IN(BUILD) | IN(SHOW) | IN(SCHEDULE) | IN(BENCH) | IN(TUNE),
                                "the size of an output; of build, for c-naive" },
-    [OPTION_ORIGIN]        = { "--origin", 0, "NAME=X,Y", IN(RUN) | IN(BUILD) | IN(SHOW) | IN(SCHEDULE) | IN(BENCH) | IN(TUNE),
+    [OPTION_ORIGIN]        = { "--origin", 0, "NAME=X,Y",
+                               IN(RUN) | IN(BUILD) | IN(SHOW) | IN(SCHEDULE) | IN(BENCH) | IN(TUNE),
                                "the coordinates of the first pixel of an input or of an output with --size, if not "
                                "0,0" },
     [OPTION_PRINT]         = { "--print", 0, NULL, IN(RUN), "print the values of the outputs: a row a line" },
@@ -128,7 +130,8 @@ const Option option_table[OPTION_COUNT] = {
                                "check every access of compiled code: slow, for finding mistakes in Kiln" },
     [OPTION_LOAD]          = { "--load", 0, "LIB.so", IN(RUN) | IN(SHOW) | IN(SCHEDULE) | IN(BENCH) | IN(TUNE),
                                "look there for the C functions that the program declares with extern" },
-    [OPTION_ALPHA]         = { "--alpha", 0, "keep|drop|apply", IN(RUN) | IN(SHOW) | IN(SCHEDULE) | IN(BENCH) | IN(TUNE),
+    [OPTION_ALPHA]         = { "--alpha", 0, "keep|drop|apply",
+                               IN(RUN) | IN(SHOW) | IN(SCHEDULE) | IN(BENCH) | IN(TUNE),
                                "what becomes of the opacity of an input picture: keep it as its last channel, drop "
                                "it, or apply it, which "
                                "multiplies the colours by it. If not given it is kept, and a note says so" },

@@ -325,18 +325,18 @@ enum {
     TUNE_CHECK_ROUNDS          = 3,        /* rounds        chosen    of the last check, each in fresh processes */
     TUNE_CHECK_PAIRS           = 11,       /* pairs         chosen    of turns in each of them */
     TUNE_MOST_EDITS            = 3,        /* edits         chosen    of a candidate, where single ones are used up */
-    TUNE_SPREAD_TURNS          = 32,       /* turns         chosen    of the incumbent, over which its spread is taken */
+    TUNE_SPREAD_TURNS          = 32,       /* turns         chosen    of the incumbent, for its spread */
     GENETIC_POPULATION         = 128,      /* individuals   paper     Ragan-Kelley et al. 2013, section 5 */
     GENETIC_ELITE_PERCENT      = 10,       /* per cent      chosen    of a population, which survive */
     GENETIC_CROSSED_PERCENT    = 40,       /* per cent      chosen    of it, by crossover */
     GENETIC_MUTATED_PERCENT    = 40,       /* per cent      chosen    of it, by mutation; the rest are random ones */
     GENETIC_TOURNAMENT         = 3,        /* individuals   chosen    of which the fastest is a parent */
-    GENETIC_TRANSFORMS         = 6,        /* steps         chosen    of a function's domain; the paper limits them, too */
+    GENETIC_TRANSFORMS         = 6,        /* steps         chosen    of a function's domain; the paper's too */
     GENETIC_RESAMPLES          = 64,       /* draws         limit     until a valid individual */
     GENETIC_SMALL_BOUND        = 16,       /* points        chosen    of a dimension, up to which it is not tiled */
 };
 
-static const double TUNE_CHANCE                = 0.8;    /* of the pairs  chosen    that a candidate worth having wins */
+static const double TUNE_CHANCE                = 0.8;    /* of the pairs  chosen    that a good candidate wins */
 static const double TUNE_WRONG_WINNER          = 0.01;   /* chance        chosen    at most, that the winner of a race
                                                                                     is not faster */
 static const double TUNE_MISSED                = 0.1;    /* chance        chosen    at most, that a candidate worth

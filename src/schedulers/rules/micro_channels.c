@@ -35,8 +35,7 @@ static bool is_apart(const Graph *g, const Edge *e, int plane)
     return false;
 }
 
-/* Operations and loads of node s at a point, with all that is not at root. What all planes read at their own point is
- * computed once for all of them; the rest has the planes of the head. */
+/* Operations and loads of node s at a point, with all that is not at root. All of these have the planes of the head. */
 static double plane_ops(const Draft *d, int s, int plane, int depth, bool *fine, bool *common)
 {
     const GraphNode *node = &d->graph->nodes[s];
@@ -49,12 +48,10 @@ static double plane_ops(const Draft *d, int s, int plane, int depth, bool *fine,
         const bool    apart = is_apart(d->graph, e, plane);
         *common |= !apart && d->graph->nodes[e->producer].rank > 1;
         if (c->where == WHERE_INSIDE)
-            *fine &= (apart || e->pointwise) && !c->nest && !c->at && draft_may_inline(d, e->producer);
+            *fine &= apart && !c->nest && !c->at && draft_may_inline(d, e->producer);
         *fine &= c->where != WHERE_DEFAULT;
-        if (c->where == WHERE_INLINE || c->where == WHERE_INSIDE) {
-            const double more = plane_ops(d, e->producer, plane, depth - 1, fine, common);
-            ops += apart || c->where == WHERE_INLINE ? e->accesses * more : 0;
-        }
+        if (c->where == WHERE_INLINE || c->where == WHERE_INSIDE)
+            ops += e->accesses * plane_ops(d, e->producer, plane, depth - 1, fine, common);
     }
     return ops;
 }
