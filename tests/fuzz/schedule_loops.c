@@ -120,8 +120,8 @@ void begin_def(Scheduler *s, Def *d, const Func *f, int index)
             d->loops[d->count - 1].stays_inside = self.other_points >> k & 1;
         }
     if (d->update) {
-        d->other_points       = self.other_points;
-        d->combines           = self.own_place && !self.other_place && is_combination(f, d->update);
+        d->other_points = self.other_points;
+        d->combines     = self.own_place && !self.other_place && is_combination(f, d->update);
     }
 }
 
@@ -181,8 +181,7 @@ static void divide(Def *d, int at, const char *outer, const char *inner, int64_t
     const Loop whole = d->loops[at];
     memmove(&d->loops[at + 1], &d->loops[at], (size_t)(d->count - at) * sizeof *d->loops);
     d->count++;
-    d->loops[at] = d->loops[at + 1] =
-        (Loop){ .is_reduction = whole.is_reduction, .stays_inside = whole.stays_inside };
+    d->loops[at] = d->loops[at + 1] = (Loop){ .is_reduction = whole.is_reduction, .stays_inside = whole.stays_inside };
     snprintf(d->loops[at].name, NAME_SIZE, "%s", outer);
     snprintf(d->loops[at + 1].name, NAME_SIZE, "%s", inner);
     d->loops[at + 1].extent = factor;
