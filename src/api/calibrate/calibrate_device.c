@@ -30,33 +30,36 @@ typedef enum ProbeId { COPY, CACHED, FUSED, SHARED, ATOMIC, CHAIN, LAUNCH, PROBE
     ".gpu_blocks(xo, yo).gpu_threads(xt).unroll(xe)"
 
 static const Probe probes[PROBES] = {
-    [COPY]   = { "memory", COPY_PROGRAM, COPY_SCHEDULE },
-    [CACHED] = { "L2 cache", COPY_PROGRAM, COPY_SCHEDULE },
+    [COPY]   = { "memory", COPY_PROGRAM, COPY_SCHEDULE, false },
+    [CACHED] = { "L2 cache", COPY_PROGRAM, COPY_SCHEDULE, false },
     [FUSED]  = { "fused operations",
                  "param a : f32 = 0.999 param b : f32 = 0.5 input in : f32(x, y) output out f(x, y) = in(x, y) "
-                 "f(x, y) = f(x, y) * a + b for k in 0..2048 out(x, y) = f(x, y)",
+                  "f(x, y) = f(x, y) * a + b for k in 0..2048 out(x, y) = f(x, y)",
                  "out.split(x, xo, xi, 512).split(xi, xt, xe, 4).reorder(xe, xt, xo, y).gpu_blocks(xo, y)"
-                 ".gpu_threads(xt).unroll(xe) f.compute_at(out, xt).store_in(register).unroll(x, 4) "
-                 "f.update(0).reorder(x, y, k).unroll(x, 4)", },
+                  ".gpu_threads(xt).unroll(xe) f.compute_at(out, xt).store_in(register).unroll(x, 4) "
+                  "f.update(0).reorder(x, y, k).unroll(x, 4)",
+                 false },
     [SHARED] = { "shared memory",
                  "input in : f32(x, y) output out s(x, y) = edge(in)(x, y) "
                  "out(x, y) = sum(s(x + i, y) for i in 0..64)",
                  "out.split(x, xo, xt, 256).split(y, yo, yi, 4).reorder(xt, yi, xo, yo).gpu_blocks(xo, yo)"
-                 ".gpu_threads(xt, yi) out.sum.inline() s.compute_at(out, xo).gpu_threads(x, y)", },
+                 ".gpu_threads(xt, yi) out.sum.inline() s.compute_at(out, xo).gpu_threads(x, y)",
+                 false },
     [ATOMIC] = { "atomics",
                  "input in : f32(x, y) output out n(x, y) = 0 "
                  "n(i32(clamp(in(u, v) * 4096, 0, 4095)), 0) += 1 for v in 0..in.height, u in 0..in.width "
                  "out(x, y) = f32(n(clamp(x, 0, 4095), 0))",
                  "n.compute_root().split(x, xo, xi, 256).gpu_blocks(xo, y).gpu_threads(xi) "
                  "n.update(0).split(u, uo, ui, 256).reorder(ui, uo, v).gpu_blocks(uo, v).gpu_threads(ui).atomic() "
-                 "out.split(x, xo, xi, 256).gpu_blocks(xo, y).gpu_threads(xi)", },
+                 "out.split(x, xo, xi, 256).gpu_blocks(xo, y).gpu_threads(xi)",
+                 false },
     [CHAIN]  = { "a load from memory",
                  "input in : i32(x, y) output out f(x, y) = x "
-                 "f(x, y) = in(clamp(f(x, y), 0, in.width - 1), 0) for k in 0..512 out(x, y) = f32(f(x, y))",
+                  "f(x, y) = in(clamp(f(x, y), 0, in.width - 1), 0) for k in 0..512 out(x, y) = f32(f(x, y))",
                  "out.split(x, xo, xi, 2).gpu_blocks(xo, y).gpu_threads(xi) f.compute_at(out, xi).store_in(register)",
                  true },
     [LAUNCH] = { "a launch", "input in : f32(x, y) output out out(x, y) = in(x, y)",
-                 "out.split(x, xo, xi, 32).gpu_blocks(xo, y).gpu_threads(xi)" },
+                 "out.split(x, xo, xi, 32).gpu_blocks(xo, y).gpu_threads(xi)", false },
 };
 
 typedef struct DeviceCalibration {
