@@ -7,8 +7,6 @@
  * K), and L = (L + K) - K <= max(L + K). */
 #include "analysis/evaluate.h"
 
-#include "analysis/correlated.h"
-
 #include <math.h>
 
 static const Linear no_form; /* in Evaluator.forms: there is none */
@@ -179,34 +177,6 @@ Range evaluate_linear(Evaluator *ev, const Linear *form, int sign, uint32_t belo
     return r;
 }
 
-bool evaluate_correlated(Evaluator *ev, const Linear *form, uint32_t *terms, Range *range)
-{
-    for (int i = 0; i < form->count && form->count > 1; i++) {
-        *terms = correlated_terms(form, i);
-        if (*terms && correlated_range(ev->cx, form, i, *terms, evaluate(ev, form->atoms[i]), range))
-            return true;
-    }
-    return false;
-}
-
-/* The range of a sum with terms that are functions of one atom. */
-static Range tighten_sum(Evaluator *ev, const Linear *form, Range r)
-{
-    uint32_t terms;
-    Range    part;
-    if (!evaluate_correlated(ev, form, &terms, &part))
-        return r;
-    part = range_int(part.lo + form->constant, part.hi + form->constant);
-    for (int i = 0; i < form->count; i++)
-        if (i >= MOST_CORRELATED_TERMS || !(terms >> i & 1)) {
-            const Range v = evaluate(ev, form->atoms[i]);
-            const Wide  k = form->coefficients[i];
-            part          = range_int(part.lo + k * (k > 0 ? v.lo : v.hi), part.hi + k * (k > 0 ? v.hi : v.lo));
-        }
-    const Range both = range_int(wide_max(r.lo, part.lo), wide_min(r.hi, part.hi));
-    return both.lo <= both.hi ? both : r;
-}
-
 /* ---- Evaluation ------------------------------------------------------------------------- */
 
 static Range evaluate_variable(Evaluator *ev, const Expr *e)
@@ -296,7 +266,7 @@ static Range evaluate_operator(Evaluator *ev, const Expr *e)
     if (is_sum && type_is_int((kn_type)e->type)) {
         const Linear *form = evaluate_form(ev, e);
         if (form && !(form->count == 1 && form->atoms[0] == e)) {
-            const Range r = tighten_sum(ev, form, evaluate_linear(ev, form, 1, e->id));
+            const Range r = evaluate_linear(ev, form, 1, e->id);
             return range_fit((kn_type)e->type, r.lo, r.hi);
         }
     }

@@ -124,7 +124,5 @@ Range evaluate_sum(Evaluator *ev, const Linear *form, int sign);
 /* The same, with what is known about other forms whose atoms have ids below `below`. An operand's id is smaller than
  * that of its node, so a node that passes its own id is never asked for itself. */
 Range evaluate_linear(Evaluator *ev, const Linear *form, int sign, uint32_t below);
-/* The terms of a sum that are functions of one of its atoms (correlated.h), and their range. False: there are none. */
-bool evaluate_correlated(Evaluator *ev, const Linear *form, uint32_t *terms, Range *range);
 
 #endif

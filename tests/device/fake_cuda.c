@@ -197,8 +197,14 @@ int cuDeviceGetAttribute(int *value, int what, int device)
     case 8: *value = 49152; break;
     case 11: *value = 4000; break; /* a pitch that some of the test's planes pass */
     case 16: *value = 1; break;
+    case 38: *value = 1 << 20; break;
+    case 39: *value = 2048; break;
     case 75: *value = 9; break;
     case 76: *value = 0; break;
+    case 81: *value = MOST_SHARED; break;
+    case 82: *value = 65536; break;
+    case 106: *value = 32; break;
+    case 111: *value = 1024; break;
     case 97: *value = MOST_SHARED; break;
     default: mistake("attribute %d is not known", what);
     }

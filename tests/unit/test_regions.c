@@ -56,12 +56,6 @@ static const Row regions[] = {
     { "input in : u8(x) output out out(x) = in(abs(x))", "in=0..9; out=-7..3", "in=0..7" },
     { "input in : u8(x) output out out(x) = in(i32(f32(x) / 2.0))", "in=0..9; out=0..9", "in=0..4" },
     { "input in : u8(x) output out out(x) = in(i32(floor(f32(x) * 0.5)))", "in=0..9; out=0..9", "in=0..4" },
-    /* terms that are functions of one variable */
-    { "input in : u8(x) output out out(x) = sum(u32(in(x + t - (1 << (31 - clz(t))))) for t in 1..9)",
-      "in=0..99; out=0..9", "out.sum=0..9; in=0..12" },
-    { "input in : u8(x) input k : u8(i) output out "
-      "out(x) = in(x + clamp(i32(k(x)), 3, 6) - 2 * (clamp(i32(k(x)), 3, 6) / 2))",
-      "in=0..99; k=0..9; out=0..9", "k=0..9; in=0..10" },
     /* data as an index: what its type or its definition bounds */
     { "input in : u8(x) input lut : u8(i) output out out(x) = lut(in(x))", "in=0..9; lut=0..255; out=0..9",
       "lut=0..255" },

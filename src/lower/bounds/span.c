@@ -5,7 +5,6 @@
  * Gives   its span: of sums by their linear form, of other operators by span_rules.c.
  * Holds   the span contains every value that the expression has for points of the ranges. Sums that may wrap are
  *         checked at run time (`checks`). */
-#include "analysis/correlated.h"
 #include "lower/bounds/span_parts.h"
 
 static const char yes, no;
@@ -166,42 +165,6 @@ SymSpan span_sum(SpanEnv *sp, const Linear *form, const SymSpan *atoms)
     return (SymSpan){ min, max };
 }
 
-/* The numbers that a span lies between. */
-static Range span_range(Lower *lw, const SymSpan *s)
-{
-    int64_t lo, hi, none;
-    simplifier_bounds(lw->simplifier, s->min, &lo, &none);
-    simplifier_bounds(lw->simplifier, s->max, &none, &hi);
-    return range_int(lo, hi);
-}
-
-/* The same, where terms that are functions of one atom are a range of numbers (analysis/correlated.h). */
-static SymSpan span_correlated(SpanEnv *sp, const Linear *form, const SymSpan *atoms)
-{
-    Range    range;
-    uint32_t terms = 0;
-    for (int i = 0; i < form->count && form->count > 1 && !terms; i++) {
-        terms = atoms[i].min && atoms[i].max ? correlated_terms(form, i) : 0;
-        if (terms && !correlated_range(sp->lw->cx, form, i, terms, span_range(sp->lw, &atoms[i]), &range))
-            terms = 0;
-    }
-    if (!terms)
-        return span_sum(sp, form, atoms);
-    Linear   rest = { .atoms        = ARENA_ARRAY(sp->lw->arena, const Expr *, (size_t)form->count),
-                      .coefficients = ARENA_ARRAY(sp->lw->arena, int64_t, (size_t)form->count),
-                      .constant     = form->constant };
-    SymSpan *left = ARENA_ARRAY(sp->lw->arena, SymSpan, (size_t)form->count);
-    for (int i = 0; i < form->count; i++)
-        if (i >= MOST_CORRELATED_TERMS || !(terms >> i & 1)) {
-            left[rest.count]                = atoms[i];
-            rest.atoms[rest.count]          = form->atoms[i];
-            rest.coefficients[rest.count++] = form->coefficients[i];
-        }
-    const SymSpan s = span_sum(sp, &rest, left);
-    return (SymSpan){ s.min ? x_add(sp->lw, s.min, x_int(sp->lw, (int64_t)range.lo)) : NULL,
-                      s.max ? x_add(sp->lw, s.max, x_int(sp->lw, (int64_t)range.hi)) : NULL };
-}
-
 /* Are the sums equal up to sign? Returns the sign, or 0. */
 static int same_sum(const Linear *a, const Linear *b)
 {
@@ -286,7 +249,7 @@ static bool span_linear(SpanEnv *sp, const Expr *e, SymSpan *out)
         return false;
     split_form(sp, &form, &varying, &invariant);
     SymSpan      *atoms = atom_spans(sp, &varying, &whole), *invariant_atoms = atom_spans(sp, &invariant, &whole);
-    const SymSpan moved = span_known_sum(sp, &varying, span_correlated(sp, &varying, atoms));
+    const SymSpan moved = span_known_sum(sp, &varying, span_sum(sp, &varying, atoms));
     const Expr   *base  = span_sum(sp, &invariant, invariant_atoms).min;
     *out = (SymSpan){ moved.min ? x_add(lw, moved.min, base) : NULL, moved.max ? x_add(lw, moved.max, base) : NULL };
     const SymSpan *all = whole ? atom_spans(sp, &form, &whole) : NULL;

@@ -10,7 +10,6 @@
  *         it over the reader's whole box.
  * Holds   `exact` iff the evaluator, asked about a smaller box, gives the same range. An expression that wraps is
  *         never decomposed. */
-#include "analysis/correlated.h"
 #include "schedulers/graph/graph_internal.h"
 
 enum { MOST_NODES = 256 };
@@ -192,29 +191,10 @@ static AccessRange atom_reach(Reader *r, const Expr *e)
     return numbers_of(r, e);
 }
 
-/* Terms that are functions of one atom are an interval. */
-static uint32_t correlated_reach(Reader *r, const Linear *form, AccessRange *out)
-{
-    uint32_t terms;
-    Range    range;
-    bool     point = false;
-    *out           = access_range_numbers(0, 0, true);
-    if (!evaluate_correlated(r->evaluator, form, &terms, &range) || range.lo < -most_number || range.hi > most_number)
-        return 0;
-    for (int i = 0; i < form->count && i < MOST_CORRELATED_TERMS; i++)
-        point |= (terms >> i & 1) && speaks_of_point(r, form->atoms[i]);
-    *out = access_range_numbers((int64_t)range.lo, (int64_t)range.hi, !point);
-    return terms;
-}
-
 static AccessRange sum_reach(Reader *r, const Linear *form)
 {
-    AccessRange    sum   = access_range_numbers(form->constant, form->constant, true), correlated;
-    const uint32_t terms = correlated_reach(r, form, &correlated);
-    sum                  = access_range_add(&sum, &correlated, &r->root);
+    AccessRange sum = access_range_numbers(form->constant, form->constant, true);
     for (int i = 0; i < form->count && !r->failed; i++) {
-        if (i < MOST_CORRELATED_TERMS && terms >> i & 1)
-            continue;
         const AccessRange atom = atom_reach(r, form->atoms[i]),
                           part = access_range_scale(&atom, form->coefficients[i], &r->root);
         sum                    = access_range_add(&sum, &part, &r->root);
