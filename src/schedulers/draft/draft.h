@@ -65,9 +65,7 @@ typedef struct Choice {
     int   compute, store; /* WHERE_INSIDE: loops, 0 is outermost, store <= compute */
     int at; /* WHERE_INSIDE: whose loops `compute` and `store` count. 0: the head's; else 1 + a member of the same group
                that has a nest */
-    uint32_t
-        stepped; /* with `at`, bit d: of dimension d one coordinate is stored at a time, that of the steps around */
-    int lanes;   /* of its vector loop, along its first dimension; 0: the default's. Only without a nest */
+    int lanes; /* of its vector loop, along its first dimension; 0: the default's. Only without a nest */
     int align; /* > 1: the computed range along its first dimension begins and ends at multiples of this (align_bounds)
                 */
     int  shares_with; /* WHERE_INSIDE: 1 + the member whose loops it shares (compute_with: shared_loops.h); 0: none */
@@ -122,7 +120,6 @@ typedef enum RuleId {
     RULE_ALIGNED_ROWS,
     RULE_CHAINS,
     RULE_CHANNELS,
-    RULE_SUM_CHANNELS,
     RULE_PREFETCH,
     RULE_TIME_TILES,
     RULE_SHARED_LOOPS,

@@ -121,7 +121,6 @@ static void legalize_level(Draft *d, int s)
     const LevelTree tree = tree_of(d);
     const TreeLevel all  = level_of_readers(d, gr, s, NULL);
     c->at           = may_own_loops(d, s, c->at) && tree_within(&tree, all, &d->choices[c->at - 1]).def ? c->at : 0;
-    c->stepped      = c->at ? c->stepped : 0;
     const int owner = draft_loop_owner(d, s), most = tree_within(&tree, all, &d->choices[owner]).loop;
     c->compute = c->compute < 0 ? 0 : c->compute > most ? most : c->compute;
     c->store   = c->store < 0 ? 0 : c->store > c->compute ? c->compute : c->store;

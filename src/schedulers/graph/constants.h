@@ -170,11 +170,7 @@ enum {
     GRID_LEAST_STEP            = 4,        /* rows          chosen    of such a task */
     CHANNELS_MOST              = 4,        /* planes        chosen    that are interleaved */
     CHANNELS_MOST_OPS          = 64,       /* operations    chosen    of a copy: more would spill */
-    STEP_TILE_WIDE             = 16,       /* vectors       measured  in a row of a tile of sums: nl_means by hand
-                                              with 8 took 1.2 times as long */
-    STEP_ROW_WIDE              = 2,        /* vectors       measured  of a window inside a step: two sums hide each
-                                              other's latency; nl_means with 1 took 1.1 to 1.2 times as long */
-    STEP_VECTOR_WIDE           = 4,        /* vectors       chosen    of a tile of sums that are computed together */
+    STEP_TILE_WIDE             = 8,        /* vectors       chosen    in a row of a tile of sums */
     STEP_TILE_HIGH             = 16,       /* rows          chosen    of a tile of sums */
     STEP_TRIVIAL_OPS           = 1,        /* operations    chosen    per point: less is recomputed for each tap */
     STEP_LEAST_STEPS           = 4,        /* steps         chosen    of a sum whose producers are inside its steps */

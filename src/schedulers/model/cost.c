@@ -82,9 +82,8 @@ static int64_t power_above(int64_t v)
     return p;
 }
 
-/* The bytes of a member's storage: its box at the store level, of one step if it is inside the steps of a sum. A
- * dimension along which it slides is folded to a power of two. The first dimension is not folded; its rows may be
- * padded to cache lines. */
+/* The bytes of a member's storage: its box at the store level. A dimension along which it slides is folded to a power
+ * of two. The first dimension is not folded; its rows may be padded to cache lines. */
 static int64_t held_bytes(const Model *c, int k)
 {
     const GraphNode *s     = node_at(c, k);
@@ -92,8 +91,6 @@ static int64_t held_bytes(const Model *c, int k)
                   *compute = tiles_box(&c->tiles, compute_level(c, k), k)->most;
     int64_t bytes          = s->bytes;
     for (int d = 0; d < s->rank; d++) {
-        if (choice_at(c, k)->stepped >> d & 1)
-            continue;
         const int64_t all = store[d], now = d == 1 && c->tiles.draft->choices[c->tiles.nodes[k]].chain
                                                 ? CHAIN_ROWS
                                                 : power_above(compute[d]);

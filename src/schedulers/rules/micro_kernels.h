@@ -48,8 +48,6 @@ bool chain_applies(const Draft *d, const Machine *m, int group);
 void chain_apply(Draft *d, const Machine *m, int group);
 bool channels_apply_to(const Draft *d, const Machine *m, int group);
 void channels_apply(Draft *d, const Machine *m, int group);
-bool sum_channels_apply_to(const Draft *d, const Machine *m, int s);
-void sum_channels_apply(Draft *d, const Machine *m, int s);
 bool prefetch_applies(const Draft *d, const Machine *m, int group);
 void prefetch_apply(Draft *d, const Machine *m, int group);
 bool time_tiles_applies(const Draft *d, const Machine *m, int s);

@@ -17,7 +17,7 @@ typedef struct Steps {
     bool     *windowed; /* by node: several of its points are read for one of a reader */
     bool     *stored;   /* by node: it is stepped, and not inlined */
     bool      any_window, no_windows;
-    int64_t   wide, lanes; /* columns of the tile, and of its vectors */
+    int64_t   lanes; /* of the tile */
 } Steps;
 
 /* ---- Which nodes ----------------------------------------------------------------------- */
@@ -111,7 +111,7 @@ static bool windows_fit(const Steps *p, Arena *scratch)
     Box             *boxes    = ARENA_ARRAY(scratch, Box, n);
     const GraphNode *head     = &g->nodes[p->head];
     Box              piece    = head->box;
-    const int        sizes[2] = { (int)p->wide, STEP_TILE_HIGH };
+    const int        sizes[2] = { (int)p->lanes, STEP_TILE_HIGH };
     for (int k = 0; k < 2 && k < head->rank; k++) {
         const int64_t extent = node_extent(head, k), middle = piece.min[k] + extent / 2;
         if (extent > sizes[k]) {
@@ -162,19 +162,18 @@ static const MemberNest *sum_nest(const Steps *p, int *row)
     return n;
 }
 
-/* Splits the head into tiles of HIGH rows and p->wide columns; inside them rows and all other loops. */
+/* Splits the head into tiles of HIGH rows and p->lanes columns; inside them rows and all other loops. */
 static void cut_pieces(const Steps *p)
 {
     const GraphNode *node = &p->d->graph->nodes[p->head];
     Group           *gr   = &p->d->groups[p->d->choices[p->head].group];
     gr->loop_count        = 0;
     if (node->rank > 1)
-        group_add_loop(gr, 1, STEP_TILE_HIGH, true, false);
-    const int piece = gr->loop_count;
-    group_add_loop(gr, 0, p->wide, false, false);
+        gr->loops[gr->loop_count++] = (GroupLoop){ .dim = 1, .step = STEP_TILE_HIGH, .parallel = true };
+    const int piece             = gr->loop_count;
+    gr->loops[gr->loop_count++] = (GroupLoop){ .dim = 0, .step = p->lanes, .vector = true };
     for (int k = 1; k < node->rank; k++)
-        group_add_loop(gr, k, 1, false, false);
-    group_add_loop(gr, 0, p->lanes, false, true);
+        gr->loops[gr->loop_count++] = (GroupLoop){ .dim = k, .step = 1 };
     for (int s = 0; s < p->d->graph->node_count; s++) {
         Choice *c = &p->d->choices[s];
         if (c->where == WHERE_INSIDE && c->group == p->d->choices[p->head].group && s != p->head)
@@ -217,9 +216,8 @@ static void place_stepped(const Steps *p, int s, int row)
     bool       own       = true;
     const int  last      = d->graph->nodes[p->sum].func->updates[p->update].rvar_count - 1;
     const int  reader    = final_reader(d, s, &own);
-    const int  lanes     = p->windowed[s] ? draft_lanes(d, s) * STEP_ROW_WIDE : (int)p->lanes;
+    const int  lanes     = p->windowed[s] ? draft_lanes(d, s) : (int)p->lanes;
     const bool at_reader = reader >= 0 && reader != p->sum && own;
-    c->stepped           = p->dims[s];
     if (at_reader && d->graph->nodes[s].kind == NODE_REDUCTION && d->choices[reader].nest) {
         const MemberNest *n = d->choices[reader].nest;
         c->at               = reader + 1;
@@ -283,10 +281,9 @@ static bool meet_nodes(Steps *p)
         any |= p->stored[s];
         p->any_window |= p->stored[s] && p->windowed[s];
     }
-    p->wide = p->any_window ? (int64_t)lanes * STEP_TILE_WIDE : lanes;
-    while (p->wide > lanes && p->wide > node_extent(&d->graph->nodes[p->sum], 0))
-        p->wide /= 2;
-    p->lanes = p->wide < (int64_t)lanes * STEP_VECTOR_WIDE ? p->wide : (int64_t)lanes * STEP_VECTOR_WIDE;
+    p->lanes = p->any_window ? (int64_t)lanes * STEP_TILE_WIDE : lanes;
+    while (p->lanes > lanes && p->lanes > node_extent(&d->graph->nodes[p->sum], 0))
+        p->lanes /= 2;
     return any;
 }
 

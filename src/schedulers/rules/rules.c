@@ -37,8 +37,6 @@ const Rule draft_rules[RULE_IDS] = {
                                "chains of stencils a few rows at a time, each inside the loop of its reader" },
     [RULE_CHANNELS]        = { "channels", RULES_LEGAL, AT_GROUPS, channels_apply_to, channels_apply, 0.9,
                                "channels interleaved, where they share loads or arithmetic" },
-    [RULE_SUM_CHANNELS]    = { "sum-channels", RULES_LEGAL, AT_READERS_FIRST, sum_channels_apply_to, sum_channels_apply,
-                               0.97, "channels of sums in tiles unrolled in their vectors, where they share weights" },
     [RULE_PREFETCH]        = { "prefetch", RULES_LEGAL, AT_GROUPS, prefetch_applies, prefetch_apply, NO_WORSE,
                                "prefetch of the rows that a window begins" },
     [RULE_TIME_TILES]      = { "time-tiles", RULES_LEGAL, AT_NODES, time_tiles_applies, time_tiles_apply, NO_WORSE,
