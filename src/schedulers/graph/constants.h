@@ -193,7 +193,8 @@ enum {
     VECTORS_OF_SUM             = 4,        /* vectors       chosen    that share the work of a step */
     VECTORS_OF_SUM_BY_DATA     = 8,        /* vectors       measured  the same where data decide what a step reads:
                                                                       max_filter, one thread of a Zen 3, in tiles of
-                                                                      64x80: 106 ms instead of 160 */
+                                                                      64x80: 106 ms instead of 160, with boxes of its
+                                                                      tables half as high as today's */
     REGISTERS_LEAST_STEPS      = 8,        /* steps         chosen    of a sum in registers */
     REGISTERS_MOST_VECTORS     = 4,        /* vectors       chosen    of a register tile along v */
     REGISTERS_LEAST_ROWS       = 4,        /* rows          chosen    of a register tile along u */

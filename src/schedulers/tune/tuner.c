@@ -211,8 +211,8 @@ static bool incumbent_opens(Tuner *t)
     return trial->slot >= 0;
 }
 
-/* A winner runs a second race, in fresh processes: where the pages of a process lie makes its times differ by several
- * per cent for as long as it lives, whatever it runs. */
+/* A winner runs a second race, in fresh processes: two processes with the same schedule may differ as long as they
+ * live. */
 static void race_again(Tuner *t, Tried *c)
 {
     TuneTrial *both[] = { &c->trial, &t->best.tried.trial };
