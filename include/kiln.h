@@ -414,6 +414,8 @@ typedef struct kn_tile_options {
     const char *target; /* "openmp"; "cuda": loops become calls of functions in a CUDA file; "llvm": of functions that
                            Kiln compiles; NULL: "openmp" */
     const char *fuse;   /* which stages of a pipeline share tiles: "greedy", "cost" or "all"; NULL: "greedy" */
+    const char *stream; /* arrays that the loops only write, stored past the caches: "large", "all" or "none"; NULL:
+                           "large", those known to have 32 MiB or more */
     const char *temporary;       /* arrays whose values are not read behind the loops: "A,B"; NULL: as `#pragma kiln
                                     temporary(A, B)` in the region says */
     int                threads;  /* to plan for; 0: as kn_options has it */

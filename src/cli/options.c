@@ -171,6 +171,9 @@ const Option option_table[OPTION_COUNT] = {
     [OPTION_FUSE]          = { "--fuse", 0, "RULE", IN(TILE),
                                "which stages share tiles: greedy (one joins its only consumer; if not given), cost "
                                "(fewest bytes and work), all" },
+    [OPTION_STREAM]        = { "--stream", 0, "RULE", IN(TILE),
+                               "which arrays that the loops only write are stored past the caches: large (known to "
+                               "have 32 MiB or more; if not given), all, none" },
     [OPTION_TEMPORARY]     = { "--temporary", 0, "A,B", IN(TILE), "arrays whose values are not read behind the loops, "
                                "as `#pragma kiln temporary(A, B)` says it in the file" },
     [OPTION_TILE_EXPLAIN]  = { "--explain", 0, NULL, IN(TILE), "print what was done and why: schedules, footprints, "

@@ -105,6 +105,7 @@ int command_tile(Cli *cli)
                                 .sizes     = option_value(cli, OPTION_TILE, 0),
                                 .target    = option_value(cli, OPTION_TILE_TARGET, 0),
                                 .fuse      = option_value(cli, OPTION_FUSE, 0),
+                                .stream    = option_value(cli, OPTION_STREAM, 0),
                                 .explain   = option_given(cli, OPTION_TILE_EXPLAIN) };
     const char     *text, *explained, *picture = NULL, *kernels = NULL;
     const void     *archive      = NULL;

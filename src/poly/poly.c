@@ -60,6 +60,14 @@ static bool read_fusion(kn_context *cx, const char *name, TileFusion *fuse)
 }
 
 /* "16,64,256" */
+static bool read_stream(kn_context *cx, const char *name, StreamRule *rule)
+{
+    static const char *names[] = { "large", "all", "none" };
+    const int at = read_name(cx, name, "there is no rule of streaming stores", "the rules are", names, STREAM_NONE + 1);
+    *rule        = at < 0 ? STREAM_LARGE : (StreamRule)at;
+    return at >= 0;
+}
+
 static bool read_sizes(kn_context *cx, const char *text, TileOptions *options)
 {
     for (const char *s = text; s && *s; s += *s == ',') {
@@ -91,7 +99,8 @@ static bool read_options(kn_context *cx, const kn_tile_options *given, TileOptio
                                      .l1      = cache_size(1, DEFAULT_L1),
                                      .l2      = cache_size(2, DEFAULT_L2) };
     return read_target(cx, given->target, &options->target) && read_shape(cx, given->shape, &options->shape) &&
-           read_sizes(cx, given->sizes, options) && read_fusion(cx, given->fuse, &options->fuse);
+           read_sizes(cx, given->sizes, options) && read_fusion(cx, given->fuse, &options->fuse) &&
+           read_stream(cx, given->stream, &options->stream);
 }
 
 /* ---- Regions ---- */

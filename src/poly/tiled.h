@@ -36,6 +36,13 @@ typedef enum TileFusion {
  * Kiln's own backend. */
 typedef enum TileTarget { FOR_OPENMP, FOR_CUDA, FOR_LLVM } TileTarget;
 
+/* Which arrays that the region only writes are stored past the caches. */
+typedef enum StreamRule {
+    STREAM_LARGE, /* those known to be larger than the caches */
+    STREAM_ALL,
+    STREAM_NONE
+} StreamRule;
+
 enum { MOST_TILE_DIMS = 6 };
 
 typedef struct TileOptions {
@@ -48,6 +55,7 @@ typedef struct TileOptions {
     int64_t    l1, l2;    /* bytes a core can count on */
     bool       automatic; /* the shape is one of those that auto tries */
     TileTarget target;
+    StreamRule stream;
 } TileOptions;
 
 /* Memory that a tile has for itself, for the elements of one array that live and die in it. Element a[…] of the array

@@ -179,6 +179,7 @@ static int tile_alone(const Fuzz *f, const char *text, uint64_t seed, const char
     const kn_tile_options options = { .shape        = shape,
                                       .sizes        = sizes_of(seed, sizes),
                                       .target       = f->target,
+                                      .stream       = seed % 3 ? NULL : "all",
                                       .threads      = 2,
                                       .explain      = true,
                                       .archive      = &archive,

@@ -13,20 +13,7 @@
 
 #include <string.h>
 
-enum { INDENT = 2, MOST_BOUND = 24 /* a bound with a longer text gets a name */ };
-
-/* ---- Lines ---- */
-
-void begin_line(Writer *w)
-{
-    text_printf(w->out, "%s%*s", w->prefix, INDENT * w->indent, "");
-}
-
-void line(Writer *w, const char *text)
-{
-    begin_line(w);
-    text_printf(w->out, "%s\n", text);
-}
+enum { MOST_BOUND = 24 /* a bound with a longer text gets a name */ };
 
 /* ---- Statements ---- */
 
@@ -109,7 +96,10 @@ static void user_node(Writer *w, isl_ast_node *node)
     const ExprHooks hooks  = { w, print_leaf, false };
     const CStmt    *assign = w->instance->statement->source->assign;
     begin_line(w);
-    print_expr(w->out, assign->target, &hooks);
+    if (w->instance == w->streamed)
+        text_add(w->out, w->streamed_target);
+    else
+        print_expr(w->out, assign->target, &hooks);
     text_add(w->out, " = ");
     print_expr(w->out, assign->value, &hooks);
     text_add(w->out, ";\n");
@@ -250,18 +240,6 @@ static bool counted_loop(Writer *w, isl_ast_node *node, isl_ast_node *body, cons
     return threads;
 }
 
-void open_block(Writer *w, const char *header)
-{
-    line(w, header);
-    w->indent++;
-}
-
-void close_block(Writer *w)
-{
-    w->indent--;
-    line(w, "}");
-}
-
 /* The body of a loop whose variable has that name. */
 void loop_body(Writer *w, const char *variable, const char *name, isl_ast_node *body)
 {
@@ -296,8 +274,40 @@ void loop_node(Writer *w, isl_ast_node *node, CountedLoop *counted)
     isl_ast_expr_free(iterator);
 }
 
+/* The loop, if its values go past the caches. */
+static bool streams(Writer *w, isl_ast_node *node, const char *variable, const char *name, isl_ast_node *body)
+{
+    const bool      threads = loop_is(node, MARK_PARALLEL) && !w->in_parallel;
+    const char     *own     = privates(w, body);
+    const Instance *n       = threads || !own ? NULL : streamed(w, node, variable, body);
+    if (!n)
+        return false;
+    isl_ast_expr    *first = isl_ast_node_for_get_init(node), *cond = isl_ast_node_for_get_cond(node);
+    isl_ast_expr    *last = isl_ast_expr_op_get_arg(cond, 1);
+    const bool       less = isl_ast_expr_op_get_type(cond) == isl_ast_expr_op_lt;
+    const char      *from = bound(w, first, name, "first"), *to = bound(w, last, name, less ? "end" : "last");
+    const StreamLoop loop   = { n, name, from, to, own, less };
+    const ShownName  begins = { variable, stream_from(w, &loop) };
+    const ExprHooks  hooks  = { w, print_leaf, false };
+    Text             start;
+    text_init(&start, w->arena);
+    vec_push(w->arena, &w->names, begins);
+    w->instance = n;
+    print_expr(&start, n->statement->source->assign->target, &hooks);
+    w->names.count--;
+    stream_begins(w, &loop, text_string(&start));
+    loop_body(w, variable, name, body);
+    stream_ends(w, &loop, text_string(&start));
+    isl_ast_expr_free(first);
+    isl_ast_expr_free(cond);
+    isl_ast_expr_free(last);
+    return true;
+}
+
 static void host_loop(Writer *w, isl_ast_node *node, const char *variable, const char *name, isl_ast_node *body)
 {
+    if (streams(w, node, variable, name, body))
+        return;
     const bool    outer  = w->in_parallel;
     isl_ast_node *around = w->around;
     w->in_parallel |= counted_loop(w, node, body, name);
@@ -498,6 +508,7 @@ void define_macros(Writer *w, Text *out)
     for (size_t i = 0; i < sizeof macros / sizeof *macros; i++)
         if (macros[i].used)
             text_printf(out, "#ifndef %s\n#define %s\n#endif\n", macros[i].name, macros[i].text);
+    define_stream(w, out);
 }
 
 /* The loops as they were, for arrays that overlap. */

@@ -44,9 +44,11 @@ typedef struct Writer {
     bool            failed; /* isl has given up, or made what is not expected */
     bool            in_parallel;
     bool            alone; /* what is written next is all that its block has: its names need no block of their own */
-    bool            uses_min, uses_max, uses_floor;
-    isl_ast_node   *around;   /* the body of the loop around, or NULL */
-    const Instance *instance; /* that is being written */
+    bool            uses_min, uses_max, uses_floor, uses_stream;
+    isl_ast_node   *around;          /* the body of the loop around, or NULL */
+    const Instance *instance;        /* that is being written */
+    const Instance *streamed;        /* whose values go past the caches, or NULL */
+    const char     *streamed_target; /* what it assigns to instead */
     VEC(Instance *) instances;
     VEC(ShownName) names;   /* parameters, then the loops around */
     VEC(LoopMark) marks;    /* while isl makes the loops: the marks around, the innermost last */
@@ -56,14 +58,16 @@ typedef struct Writer {
     VEC(TilePlace) places;
 } Writer;
 
+/* ---- lines.c ---- */
+void begin_line(Writer *w);
+void line(Writer *w, const char *text);
+void open_block(Writer *w, const char *header);
+void close_block(Writer *w);
+
 /* ---- emit_c.c: what texts for other targets share ---- */
 /* isl's loops, with each statement's instances and each loop's marks noted. NULL: isl has given up. */
 isl_ast_node *make_loops(Writer *w);
 void          write_node(Writer *w, isl_ast_node *node);
-void          begin_line(Writer *w);
-void          line(Writer *w, const char *text);
-void          open_block(Writer *w, const char *header);
-void          close_block(Writer *w);
 /* A leaf of a statement's expression (ExprHooks); a statement that copies. */
 bool print_leaf(void *writer, Text *out, const CExpr *e, bool subscript);
 void copy_statement(Writer *w, const Instance *n);
@@ -113,6 +117,22 @@ const char *disjoint_condition(Writer *w);
 isl_set *accessed(const Scop *scop, const CSymbol *array);
 /* A value over the parameters as text. Takes it. */
 const char *end_text(Writer *w, isl_pw_aff *end);
+
+/* ---- stream.c ---- */
+/* A loop, as text, and the statement whose values go past the caches. */
+typedef struct StreamLoop {
+    const Instance *streamed;
+    const char     *name, *first, *last, *privates;
+    bool            less; /* `last` is one more */
+} StreamLoop;
+
+/* The statement of the loop whose values are to be stored past the caches, or NULL. */
+const Instance *streamed(Writer *w, isl_ast_node *loop, const char *variable, isl_ast_node *body);
+/* The name of a piece's first iteration; what stands before and behind the body; `start`: the element it writes. */
+const char *stream_from(Writer *w, const StreamLoop *loop);
+void        stream_begins(Writer *w, const StreamLoop *loop, const char *start);
+void        stream_ends(Writer *w, const StreamLoop *loop, const char *start);
+void        define_stream(const Writer *w, Text *out);
 
 /* ---- ast_text.c ---- */
 /* isl's expression as C; `around`: how tightly the operator around it binds, 0 for none. */
