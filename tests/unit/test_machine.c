@@ -38,10 +38,12 @@ static const Case cases[] = {
     { "op=.125\r\nrow=1e1", "op=0.125\n" },
     { "cores=1,cores=2", "cores=2\n" },
     { "memory_all=15.000000001", "memory_all=15.000000001\n" },
+    { "vector_bits=512,datapath=256", "vector_bits=512\ndatapath=256\n" },
+    { "datapath=256,vector_bits=512", "vector_bits=512\ndatapath=0\n" },
     /* refused */
     { "core=3", "machine:1:1: error: a machine has no property 'core'\n    core=3\n    ^^^^\n    = did you mean "
                 "`cores`?\n" },
-    { "bogus=3", "the names are cores, vector_bits, line, l1," },
+    { "bogus=3", "the names are cores, vector_bits, datapath, line, l1," },
     { "=3", "the name of a property of a machine was expected" },
     { "l1", "'=' and a value was expected after l1" },
     { "l1 32k", "for example l1=32k" },

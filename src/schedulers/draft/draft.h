@@ -140,6 +140,7 @@ typedef struct Draft {
     const Graph            *graph;
     const struct FuncFacts *facts;       /* per node: def_facts.h */
     int                     vector_bits; /* of the target machine: decides the default lanes */
+    int                     datapath;    /* bits of a vector that it computes at a time */
     int                     group_count;
     Group                  *groups;  /* has room for one per node */
     Choice                 *choices; /* per node */

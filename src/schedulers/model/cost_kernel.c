@@ -112,11 +112,11 @@ static void shape_of(const Tiles *t, int k, Shape *sh)
     }
     const bool scans =
         pattern_of(t, node)->kind == PATTERN_SCAN; /* in strips of whole vectors, step by step: no row start-up */
-    const Box   *box         = scans ? &s->box : &tiles_box(t, level, k)->middle;
-    const double in_register = (double)t->draft->vector_bits / widest(t, node);
+    const Box   *box       = scans ? &s->box : &tiles_box(t, level, k)->middle;
+    const double at_a_time = (double)t->draft->datapath / widest(t, node);
     if (scans) {
         sh->dim   = pattern_of(t, node)->across;
-        sh->lanes = in_register;
+        sh->lanes = (double)t->draft->vector_bits / widest(t, node);
     }
     sh->row = sh->dim >= 0 && sh->dim < s->rank ? (double)box_extent(box, sh->dim) : 1;
     if (sh->dim >= 0 && sh->dim < s->rank) {
@@ -126,7 +126,7 @@ static void shape_of(const Tiles *t, int k, Shape *sh)
     }
     if (sh->fast >= 0 && sh->fast < s->rank)
         sh->row *= (double)box_extent(box, sh->fast);
-    sh->registers    = sh->lanes > in_register ? sh->lanes / in_register : 1;
+    sh->registers    = sh->lanes > at_a_time ? sh->lanes / at_a_time : 1;
     sh->in_registers = c->nest ? sums_in_nest(c->nest)
                                : c->where == WHERE_DEFAULT || (tiles_role(t, k) == ROLE_INSIDE &&
                                                                s->kind == NODE_REDUCTION && sh->row <= 4 * sh->lanes);

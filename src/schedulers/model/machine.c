@@ -37,6 +37,11 @@ Machine machine_usual(void)
     };
 }
 
+int machine_datapath(const Machine *m)
+{
+    return m->datapath && m->datapath < m->vector_bits ? m->datapath : m->vector_bits;
+}
+
 /* ---- How much of a cache is counted ------------------------------------------------------- */
 
 /* MACHINE_GUEST_L3: servers have 1.5 to 5 MiB of L3 per physical core. On two cores that are told 260 MiB, reading 4
@@ -94,6 +99,7 @@ typedef struct Field {
 static const Field fields[] = {
     ROW(cores,       FIELD_COUNT,  1,    4096,   "threads that run at a time",                  "8"),
     ROW(vector_bits, FIELD_COUNT,  64,   4096,   "bits of a vector",                            "256"),
+    ROW(datapath,    FIELD_COUNT,  0,    4096,   "bits computed at a time, 0: those of a vector", "256"),
     ROW(line,        FIELD_BYTES,  8,    65536,  "bytes of a cache line",                       "64"),
     ROW(l1,          FIELD_BYTES,  1024, 0x1p40, "bytes of a core's first data cache",          "32k"),
     ROW(l2,          FIELD_BYTES,  1024, 0x1p40, "bytes of the second cache",                   "512k"),
@@ -167,6 +173,9 @@ static void set_field(Machine *m, const Field *f, double value)
     case FIELD_BYTES: *(int64_t *)field_of(m, f) = (int64_t)value; break;
     case FIELD_NUMBER: *(double *)field_of(m, f) = value; break;
     }
+    if (f->offset ==
+        offsetof(Machine, vector_bits)) /* of another processor: the width that is computed at a time too */
+        m->datapath = 0;
 }
 
 typedef struct Reader {

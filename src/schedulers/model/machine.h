@@ -19,8 +19,9 @@ enum { MACHINE_GUEST_L3 = 4 << 20 };
 typedef struct Machine {
     int     cores; /* threads that run at a time */
     int     vector_bits;
-    int64_t line;                 /* bytes of a cache line */
-    int64_t l1, l2, l3;           /* bytes; l3 0: there is none */
+    int     datapath;   /* bits of a vector that are computed at a time; a wider one takes several passes; 0: all */
+    int64_t line;       /* bytes of a cache line */
+    int64_t l1, l2, l3; /* bytes; l3 0: there is none */
     int     l2_shared, l3_shared; /* by how many of the cores */
     int64_t l3_core;              /* bytes of the l3 that a core counts on; other programs and guests use the rest */
     int64_t
@@ -46,6 +47,8 @@ Machine machine_usual(void);
  * folder than the root, "". */
 Machine machine_detect(void);
 Machine machine_detect_in(const char *root);
+/* Bits of a vector that are computed at a time. */
+int machine_datapath(const Machine *m);
 /* Bytes of the last-level cache that all cores together can claim; at least an l2. */
 double machine_claimed_cache(const Machine *m);
 /* Of that, the bytes that survive until they are reused; the same of a core's l2. */

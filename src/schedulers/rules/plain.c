@@ -112,6 +112,7 @@ Draft draft_plain(const Graph *g, const Machine *m, uint32_t without, Arena *are
     Draft   d       = { .graph       = g,
                         .facts       = facts,
                         .vector_bits = m->vector_bits,
+                        .datapath    = machine_datapath(m),
                         .groups      = ARENA_ARRAY(arena, Group, (size_t)g->node_count + 1),
                         .choices     = ARENA_ARRAY(arena, Choice, (size_t)g->node_count + 1),
                         .patterns    = patterns_new(g, arena),

@@ -221,7 +221,7 @@ static double point_ns(const Model *c, int k)
 {
     const GraphNode *node  = node_at(c->s, k);
     const double     row   = node->rank ? (double)box_extent(run_box(c, k), 0) : 1;
-    double           lanes = (double)c->s->m->vector_bits / (node->wide > 8 ? node->wide : 8), ops = 0;
+    double           lanes = (double)machine_datapath(c->s->m) / (node->wide > 8 ? node->wide : 8), ops = 0;
     lanes = node->kind == NODE_SCATTER || lanes < 1 ? 1 : row >= 1 && row < lanes ? row : lanes;
     for (int i = 0; i < node->def_count; i++) {
         const Work  *w      = &node->defs[i];
