@@ -7,6 +7,7 @@
  * Holds   rows of an array along its outermost dimension are copied whole, from the first that the region touches to
  *         the last. What is on the device already is used where it is. */
 #include "poly/emit/cuda.h"
+#include "poly/model/affine.h"
 #include "poly/model/model.h"
 #include "poly/source/parser.h"
 #include "poly/source/source.h"
@@ -272,6 +273,12 @@ static void check_size(Writer *w, const char *name)
     line(w, "  return 0;");
 }
 
+static bool extent_is_large(const CSymbol *s, int d)
+{
+    int64_t number;
+    return affine_constant(s->extents[d], &number) && number > MOST_SIZE;
+}
+
 /* Sizes that are too large for the kernels' ints. */
 static void check_parameters(Writer *w)
 {
@@ -282,7 +289,7 @@ static void check_parameters(Writer *w)
         check_size(w, w->names.at[i].text);
     for (size_t i = 0; i < r->symbols.count; i++)
         for (int d = 1; is_memory(w, r->symbols.at[i]) && d < r->symbols.at[i]->rank; d++)
-            if (!extent_is_number(r->symbols.at[i], d))
+            if (!extent_is_number(r->symbols.at[i], d) || extent_is_large(r->symbols.at[i], d))
                 check_size(w, extent_text(w->arena, r->symbols.at[i], d));
 }
 
