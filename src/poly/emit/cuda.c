@@ -7,6 +7,7 @@
  * Holds   rows of an array along its outermost dimension are copied whole, from the first that the region touches to
  *         the last. What is on the device already is used where it is. */
 #include "poly/emit/cuda.h"
+#include "poly/model/affine.h"
 #include "poly/model/model.h"
 #include "poly/source/parser.h"
 #include "poly/source/source.h"
@@ -201,7 +202,8 @@ static void signature(Writer *w, Signature *sig)
             argument(sig, s->written ? "void *" : "const void *", arena_printf(w->arena, "%s_host", name),
                      s->rank ? s->name : arena_printf(w->arena, "&%s", s->name));
         for (int d = 1; d < s->rank; d++)
-            argument(sig, "long", arena_printf(w->arena, "%s_extent%d", name, d), expr_text(w, s->extents[d]));
+            if (!extent_is_number(s, d))
+                argument(sig, "long", extent_text(w->arena, s, d), expr_text(w, s->extents[d]));
     }
     sig->types = sig->declared.count ? text_string(&sig->declared) : "void";
     sig->call  = text_string(&sig->called);
@@ -237,7 +239,7 @@ static void describe_array(Writer *w, const CSymbol *s)
     text_init(&row, w->arena);
     text_printf(&row, "sizeof(%s)", c_type_name(s->type));
     for (int d = 1; d < s->rank; d++)
-        text_printf(&row, " * %s_extent%d", name, d);
+        text_printf(&row, " * %s", extent_text(w->arena, s, d));
     const bool  given = is_given(w, s), out = given && s->written && !scop_dies(s);
     const char *host = given ? arena_printf(w->arena, "(char *)%s_host", name) : "NULL";
     line(w, arena_printf(w->arena, "  { %s, %s, %s, %s, %s, %s, NULL, false },", host, text_string(&row), first, last,
@@ -271,6 +273,12 @@ static void check_size(Writer *w, const char *name)
     line(w, "  return 0;");
 }
 
+static bool extent_is_large(const CSymbol *s, int d)
+{
+    int64_t number;
+    return affine_constant(s->extents[d], &number) && number > MOST_SIZE;
+}
+
 /* Sizes that are too large for the kernels' ints. */
 static void check_parameters(Writer *w)
 {
@@ -281,10 +289,11 @@ static void check_parameters(Writer *w)
         check_size(w, w->names.at[i].text);
     for (size_t i = 0; i < r->symbols.count; i++)
         for (int d = 1; is_memory(w, r->symbols.at[i]) && d < r->symbols.at[i]->rank; d++)
-            check_size(w, arena_printf(w->arena, "%s_extent%d", device_name(w->arena, r->symbols.at[i]), d));
+            if (!extent_is_number(r->symbols.at[i], d) || extent_is_large(r->symbols.at[i], d))
+                check_size(w, extent_text(w->arena, r->symbols.at[i], d));
 }
 
-/* AT_A(i, j): an element of the array whose inner extents are A_extent1… */
+/* AT_A(i, j): an element of the array. */
 static void define_elements(const Writer *w, Text *out, bool define)
 {
     const Region *r = w->tiled->scop->region;
@@ -303,8 +312,8 @@ static void define_elements(const Writer *w, Text *out, bool define)
         text_add(&list, "i0");
         for (int d = 1; d < s->rank; d++) {
             text_printf(&list, ", i%d", d);
-            flat = arena_printf(w->arena, d > 1 ? "(%s) * %s_extent%d + (i%d)" : "%s * %s_extent%d + (i%d)", flat, name,
-                                d, d);
+            flat = arena_printf(w->arena, d > 1 ? "(%s) * %s + (i%d)" : "%s * %s + (i%d)", flat,
+                                extent_text(w->arena, s, d), d);
         }
         text_printf(out, "#define AT_%s(%s) %s[%s]\n", name, text_string(&list), name, flat);
     }

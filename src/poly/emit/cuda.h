@@ -66,6 +66,9 @@ bool jam_threads(Writer *w, isl_ast_node *loop, int count);
 
 /* ---- cuda_names.c: the names and types of C's symbols in the CUDA file ---- */
 const char *device_name(Arena *arena, const CSymbol *s);
+/* An inner extent: a number, or the name of what the host's function is given. */
+bool        extent_is_number(const CSymbol *s, int d);
+const char *extent_text(Arena *arena, const CSymbol *s, int d);
 bool        device_leaf(void *writer, Text *out, const CExpr *e, bool subscript);
 bool        has_word(const char *text, const char *word);
 /* Is it a scalar whose value is handed over? */

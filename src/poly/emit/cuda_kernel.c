@@ -279,8 +279,8 @@ static void parameters(Writer *w, isl_ast_node *kernel, const char *body, Text *
         const bool written = writes(kernel, s);
         parameter(given, taken, arena_printf(w->arena, written ? "%s *" : "const %s *__restrict__", type), name);
         for (int d = 1; d < s->rank; d++)
-            parameter(given, taken, arena_printf(w->arena, "const %s", w->integer),
-                      arena_printf(w->arena, "%s_extent%d", name, d));
+            if (!extent_is_number(s, d))
+                parameter(given, taken, arena_printf(w->arena, "const %s", w->integer), extent_text(w->arena, s, d));
     }
     for (size_t i = 0; i < w->names.count; i++)
         if (has_word(body, w->names.at[i].text) && !has_word(text_string(given), w->names.at[i].text))

