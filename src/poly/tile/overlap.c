@@ -48,6 +48,13 @@ isl_schedule *overlap_then(isl_schedule *first, isl_schedule *second)
     return !first ? second : !second ? first : isl_schedule_sequence(first, second);
 }
 
+/* X[o…, i…] -> S[i…] for any o and i. Takes the space of X. */
+static isl_multi_aff *executes_of(const Made *m, const TiledStatement *x, isl_space *space)
+{
+    isl_multi_aff *to = isl_multi_aff_project_out_map(space, isl_dim_set, 0, (unsigned)m->tile_dims);
+    return isl_multi_aff_set_tuple_name(to, isl_dim_out, x->source->name);
+}
+
 isl_schedule *overlap_stages(const Made *m)
 {
     isl_space              *params   = isl_set_get_space(m->t->scop->context);
@@ -57,8 +64,7 @@ isl_schedule *overlap_stages(const Made *m)
     for (size_t i = 0; i < m->run.count; i++) {
         isl_set       *x    = isl_map_domain(isl_map_copy(m->run.at[i].executes));
         isl_space     *from = isl_set_get_space(x);
-        isl_multi_aff *to   = isl_multi_aff_project_out_map(from, isl_dim_set, 0, (unsigned)m->tile_dims);
-        to                  = isl_multi_aff_set_tuple_name(to, isl_dim_out, m->run.at[i].source->name);
+        isl_multi_aff *to   = executes_of(m, &m->run.at[i], from);
         executes            = isl_union_pw_multi_aff_add_pw_multi_aff(executes, isl_pw_multi_aff_from_multi_aff(to));
         run                 = isl_union_set_add_set(run, x);
         given = isl_union_set_add_set(given, isl_set_universe(isl_set_get_space(m->run.at[i].source->domain)));
@@ -103,13 +109,14 @@ static isl_schedule *copy_of(const Made *m, const TiledStatement *x)
     return s;
 }
 
-/* Dependences between instances of one tile: those of the text. */
+/* The dependences of the text between instances of tiles. Which tiles there are is left to the tree. */
 static isl_union_map *inside_tiles(const Made *m)
 {
-    isl_union_map *executes = NULL;
+    isl_union_map *executes = isl_union_map_empty(isl_set_get_space(m->t->scop->context));
     for (size_t i = 0; i < m->run.count; i++) {
-        isl_union_map *one = isl_union_map_from_map(isl_map_copy(m->run.at[i].executes));
-        executes           = executes ? isl_union_map_union(executes, one) : one;
+        isl_space *space = isl_space_domain(isl_map_get_space(m->run.at[i].executes));
+        isl_map   *one   = isl_map_from_multi_aff(executes_of(m, &m->run.at[i], space));
+        executes         = isl_union_map_add_map(executes, one);
     }
     isl_union_map *all = isl_union_map_apply_range(isl_union_map_copy(executes), order_dependences(m->t->scop));
     return isl_union_map_apply_range(all, isl_union_map_reverse(executes));
