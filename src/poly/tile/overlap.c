@@ -8,6 +8,7 @@
  * (prove.c). From    Zhao and Cohen 2019, 3.1, 3.3, 3.4, with tile-qualified instances in place of expansion nodes. */
 #include "poly/tile/overlap.h"
 #include "poly/tile/order.h"
+#include "poly/tile/size.h"
 
 isl_map *overlap_executes(isl_map *tile, const char *name)
 {
@@ -237,35 +238,47 @@ void overlap_reset(Tiled *t)
     t->statements.count = t->scratch.count = 0;
 }
 
+/* The statements and the scratch of a group of several stages. false: its stages or arrays have no such tiles. */
+static bool make_group(Made *m)
+{
+    Tiled *t = m->t;
+    if (slides(t) && !stages_shift(m->p, m->group, slide_shared(m->p, m->group)))
+        return false;
+    if (t->options.shape == SHAPE_RECTANGLE && !rectangle_shift(m->p, m->group))
+        return false;
+    make_statements(m);
+    if (!scratch_make(m))
+        return false;
+    if (slides(t))
+        slide_fold(m);
+    return true;
+}
+
+/* All groups are made before the first tree is: where scratch is too large, trees would be made for nothing. */
 bool shape_overlapped(Tiled *t)
 {
     Stages p;
     bool   ok    = stages_init(&p, t) && stages_fuse(&p);
-    int   *order = ARENA_ARRAY(t->scop->arena, int, p.groups.count + 1);
+    size_t n     = p.groups.count;
+    int   *order = ARENA_ARRAY(t->scop->arena, int, n + 1);
+    Made  *made  = ARENA_ARRAY(t->scop->arena, Made, n + 1);
     if (ok)
         stages_order(&p, order);
-    for (size_t k = 0; ok && k < p.groups.count; k++) {
-        isl_schedule *group;
-        if (stages_in(&p, order[k]) == 1) {
-            group = plain_group(&p, order[k]);
-        } else {
-            Made m = { .t = t, .p = &p, .group = order[k], .tile_dims = p.groups.at[order[k]].tile_dims };
-            ok     = slides(t)                             ? stages_shift(&p, order[k], slide_shared(&p, order[k]))
-                     : t->options.shape == SHAPE_RECTANGLE ? rectangle_shift(&p, order[k])
-                                                           : true;
-            if (ok)
-                make_statements(&m);
-            ok = ok && scratch_make(&m);
-            if (ok && slides(t))
-                slide_fold(&m);
-            group = ok ? overlap_tree(&m) : NULL;
-            for (size_t i = 0; i < m.tiles.count; i++)
-                isl_map_free(m.tiles.at[i]);
-            if (!ok)
-                overlap_forget(&m);
-        }
-        t->schedule = overlap_then(t->schedule, group);
+    for (size_t k = 0; ok && k < n; k++) {
+        made[k] = (Made){ .t = t, .p = &p, .group = order[k], .tile_dims = p.groups.at[order[k]].tile_dims };
+        ok      = stages_in(&p, order[k]) == 1 || make_group(&made[k]);
+    }
+    const bool fits = ok && scratch_most(t) <= size_scratch(t);
+    for (size_t k = 0; k < n; k++) {
+        if (!fits)
+            overlap_forget(&made[k]);
+        else if (made[k].run.count)
+            t->schedule = overlap_then(t->schedule, overlap_tree(&made[k]));
+        else
+            t->schedule = overlap_then(t->schedule, plain_group(&p, order[k]));
+        for (size_t i = 0; i < made[k].tiles.count; i++)
+            isl_map_free(made[k].tiles.at[i]);
     }
     stages_free(&p);
-    return ok && t->schedule;
+    return ok && (t->schedule || !fits);
 }
