@@ -85,24 +85,40 @@ isl_union_map *order_left_below(isl_schedule_node *node, int child, isl_union_ma
     return isl_union_map_intersect_range(left, inside);
 }
 
-/* The same with the dependences that are left at the node. */
-static isl_schedule_node *mark_left(isl_schedule_node *node, isl_union_map *left, bool threads)
+/* The dependences between statements that have instances in the set; which instances does not matter. */
+static isl_union_map *among(isl_union_map *dependences, isl_union_set *domain)
+{
+    isl_union_set *all = isl_union_set_universe(domain);
+    dependences        = isl_union_map_intersect_domain(isl_union_map_copy(dependences), isl_union_set_copy(all));
+    return isl_union_map_intersect_range(dependences, all);
+}
+
+/* The same with the dependences between statements below the node. Which of them the loops around it leave is asked
+ * only where a mark depends on it: of a group's loops, the innermost ones, with few statements below. */
+static isl_schedule_node *mark_below(isl_schedule_node *node, isl_union_map *dependences, bool threads)
 {
     int up = 0; /* marks above the node */
-    if (isl_schedule_node_get_type(node) == isl_schedule_node_band && order_carries_none(node, left)) {
-        if (!threads) {
-            node    = mark(node, MARK_PARALLEL);
-            threads = true;
-            up++;
-        }
-        if (order_innermost(node)) {
-            node = mark(node, MARK_VECTOR);
-            up++;
+    if (isl_schedule_node_get_type(node) == isl_schedule_node_band) {
+        const bool innermost = order_innermost(node);
+        if ((!threads || innermost) && (!isl_union_map_n_map(dependences) || order_parallel(node, dependences))) {
+            if (!threads) {
+                node    = mark(node, MARK_PARALLEL);
+                threads = true;
+                up++;
+            }
+            if (innermost) {
+                node = mark(node, MARK_VECTOR);
+                up++;
+            }
         }
     }
-    for (int i = 0; i < isl_schedule_node_n_children(node); i++) {
-        isl_union_map *below = order_left_below(node, i, left);
-        node                 = isl_schedule_node_parent(mark_left(isl_schedule_node_child(node, i), below, threads));
+    const isl_size n = isl_schedule_node_n_children(node);
+    for (int i = 0; i < n; i++) {
+        node                = isl_schedule_node_child(node, i);
+        const bool     part = isl_schedule_node_get_type(node) == isl_schedule_node_filter;
+        isl_union_map *below =
+            part ? among(dependences, isl_schedule_node_filter_get_filter(node)) : isl_union_map_copy(dependences);
+        node = isl_schedule_node_parent(mark_below(node, below, threads));
         isl_union_map_free(below);
     }
     return isl_schedule_node_ancestor(node, up);
@@ -110,10 +126,11 @@ static isl_schedule_node *mark_left(isl_schedule_node *node, isl_union_map *left
 
 isl_schedule_node *order_mark(isl_schedule_node *node, isl_union_map *dependences, bool threads)
 {
-    bool           root = isl_schedule_node_get_type(node) == isl_schedule_node_domain; /* it has no prefix */
-    isl_union_map *left = root ? isl_union_map_copy(dependences) : order_remaining(node, dependences);
-    node                = mark_left(node, left, threads);
-    isl_union_map_free(left);
+    bool           root = isl_schedule_node_get_type(node) == isl_schedule_node_domain; /* nothing is above it */
+    isl_union_map *below =
+        root ? isl_union_map_copy(dependences) : among(dependences, isl_schedule_node_get_domain(node));
+    node = mark_below(node, below, threads);
+    isl_union_map_free(below);
     return node;
 }
 

@@ -8,6 +8,7 @@
  * (prove.c). From    Zhao and Cohen 2019, 3.1, 3.3, 3.4, with tile-qualified instances in place of expansion nodes. */
 #include "poly/tile/overlap.h"
 #include "poly/tile/order.h"
+#include "poly/tile/size.h"
 
 isl_map *overlap_executes(isl_map *tile, const char *name)
 {
@@ -48,6 +49,13 @@ isl_schedule *overlap_then(isl_schedule *first, isl_schedule *second)
     return !first ? second : !second ? first : isl_schedule_sequence(first, second);
 }
 
+/* X[o…, i…] -> S[i…] for any o and i. Takes the space of X. */
+static isl_multi_aff *executes_of(const Made *m, const TiledStatement *x, isl_space *space)
+{
+    isl_multi_aff *to = isl_multi_aff_project_out_map(space, isl_dim_set, 0, (unsigned)m->tile_dims);
+    return isl_multi_aff_set_tuple_name(to, isl_dim_out, x->source->name);
+}
+
 isl_schedule *overlap_stages(const Made *m)
 {
     isl_space              *params   = isl_set_get_space(m->t->scop->context);
@@ -57,8 +65,7 @@ isl_schedule *overlap_stages(const Made *m)
     for (size_t i = 0; i < m->run.count; i++) {
         isl_set       *x    = isl_map_domain(isl_map_copy(m->run.at[i].executes));
         isl_space     *from = isl_set_get_space(x);
-        isl_multi_aff *to   = isl_multi_aff_project_out_map(from, isl_dim_set, 0, (unsigned)m->tile_dims);
-        to                  = isl_multi_aff_set_tuple_name(to, isl_dim_out, m->run.at[i].source->name);
+        isl_multi_aff *to   = executes_of(m, &m->run.at[i], from);
         executes            = isl_union_pw_multi_aff_add_pw_multi_aff(executes, isl_pw_multi_aff_from_multi_aff(to));
         run                 = isl_union_set_add_set(run, x);
         given = isl_union_set_add_set(given, isl_set_universe(isl_set_get_space(m->run.at[i].source->domain)));
@@ -103,13 +110,14 @@ static isl_schedule *copy_of(const Made *m, const TiledStatement *x)
     return s;
 }
 
-/* Dependences between instances of one tile: those of the text. */
+/* The dependences of the text between instances of tiles. Which tiles there are is left to the tree. */
 static isl_union_map *inside_tiles(const Made *m)
 {
-    isl_union_map *executes = NULL;
+    isl_union_map *executes = isl_union_map_empty(isl_set_get_space(m->t->scop->context));
     for (size_t i = 0; i < m->run.count; i++) {
-        isl_union_map *one = isl_union_map_from_map(isl_map_copy(m->run.at[i].executes));
-        executes           = executes ? isl_union_map_union(executes, one) : one;
+        isl_space *space = isl_space_domain(isl_map_get_space(m->run.at[i].executes));
+        isl_map   *one   = isl_map_from_multi_aff(executes_of(m, &m->run.at[i], space));
+        executes         = isl_union_map_add_map(executes, one);
     }
     isl_union_map *all = isl_union_map_apply_range(isl_union_map_copy(executes), order_dependences(m->t->scop));
     return isl_union_map_apply_range(all, isl_union_map_reverse(executes));
@@ -230,35 +238,47 @@ void overlap_reset(Tiled *t)
     t->statements.count = t->scratch.count = 0;
 }
 
+/* The statements and the scratch of a group of several stages. false: its stages or arrays have no such tiles. */
+static bool make_group(Made *m)
+{
+    Tiled *t = m->t;
+    if (slides(t) && !stages_shift(m->p, m->group, slide_shared(m->p, m->group)))
+        return false;
+    if (t->options.shape == SHAPE_RECTANGLE && !rectangle_shift(m->p, m->group))
+        return false;
+    make_statements(m);
+    if (!scratch_make(m))
+        return false;
+    if (slides(t))
+        slide_fold(m);
+    return true;
+}
+
+/* All groups are made before the first tree is: where scratch is too large, trees would be made for nothing. */
 bool shape_overlapped(Tiled *t)
 {
     Stages p;
     bool   ok    = stages_init(&p, t) && stages_fuse(&p);
-    int   *order = ARENA_ARRAY(t->scop->arena, int, p.groups.count + 1);
+    size_t n     = p.groups.count;
+    int   *order = ARENA_ARRAY(t->scop->arena, int, n + 1);
+    Made  *made  = ARENA_ARRAY(t->scop->arena, Made, n + 1);
     if (ok)
         stages_order(&p, order);
-    for (size_t k = 0; ok && k < p.groups.count; k++) {
-        isl_schedule *group;
-        if (stages_in(&p, order[k]) == 1) {
-            group = plain_group(&p, order[k]);
-        } else {
-            Made m = { .t = t, .p = &p, .group = order[k], .tile_dims = p.groups.at[order[k]].tile_dims };
-            ok     = slides(t)                             ? stages_shift(&p, order[k], slide_shared(&p, order[k]))
-                     : t->options.shape == SHAPE_RECTANGLE ? rectangle_shift(&p, order[k])
-                                                           : true;
-            if (ok)
-                make_statements(&m);
-            ok = ok && scratch_make(&m);
-            if (ok && slides(t))
-                slide_fold(&m);
-            group = ok ? overlap_tree(&m) : NULL;
-            for (size_t i = 0; i < m.tiles.count; i++)
-                isl_map_free(m.tiles.at[i]);
-            if (!ok)
-                overlap_forget(&m);
-        }
-        t->schedule = overlap_then(t->schedule, group);
+    for (size_t k = 0; ok && k < n; k++) {
+        made[k] = (Made){ .t = t, .p = &p, .group = order[k], .tile_dims = p.groups.at[order[k]].tile_dims };
+        ok      = stages_in(&p, order[k]) == 1 || make_group(&made[k]);
+    }
+    const bool fits = ok && scratch_most(t) <= size_scratch(t);
+    for (size_t k = 0; k < n; k++) {
+        if (!fits)
+            overlap_forget(&made[k]);
+        else if (made[k].run.count)
+            t->schedule = overlap_then(t->schedule, overlap_tree(&made[k]));
+        else
+            t->schedule = overlap_then(t->schedule, plain_group(&p, order[k]));
+        for (size_t i = 0; i < made[k].tiles.count; i++)
+            isl_map_free(made[k].tiles.at[i]);
     }
     stages_free(&p);
-    return ok && t->schedule;
+    return ok && (t->schedule || !fits);
 }

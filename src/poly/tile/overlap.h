@@ -5,7 +5,8 @@
 
 #include "poly/tile/stages.h"
 
-/* false: no two stages can be fused. */
+/* false: no two stages can be fused. Where a tile has more scratch than there is for it (size_scratch), there is no
+ * schedule. */
 bool shape_overlapped(Tiled *t);
 
 /* A group while its tiled statements are made. */
@@ -30,6 +31,7 @@ Scratch *scratch_box(const Made *m, const CSymbol *array, isl_map *elements);
 /* Scratch with that first element, whose sizes are to be set. Takes the offset. */
 Scratch *scratch_new(const Made *m, const CSymbol *array, isl_multi_aff *offset);
 int64_t  scratch_bytes(const Scratch *s);
+int64_t  scratch_most(const Tiled *t); /* bytes of the tile that has the most */
 /* { [o…] -> array[…] }: the elements that the scratch of a tile has a place for. */
 isl_map *scratch_places(const Scratch *s);
 /* A copy of these elements into scratch or out of it. Takes them. */

@@ -56,20 +56,24 @@ static isl_map *further(const Scratch *s, int j, isl_space *params)
     return isl_map_add_constraint(map, isl_constraint_set_constant_si(c, -(int)s->fold[j]));
 }
 
+/* All folds at once: the tree is walked once, not for each of them. */
 const char *tile_prove_fold(const Tiled *t)
 {
-    bool ok = true;
-    for (size_t i = 0; ok && i < t->scratch.count; i++)
-        for (int j = 0; ok && j < t->scratch.at[i]->rank; j++) {
+    isl_union_map *all = isl_union_map_empty(isl_set_get_space(t->scop->context));
+    bool           two = true; /* are the rows of each fold a power of two? */
+    for (size_t i = 0; i < t->scratch.count; i++)
+        for (int j = 0; j < t->scratch.at[i]->rank; j++) {
             const Scratch *s = t->scratch.at[i];
             if (!s->fold[j])
                 continue;
-            if (s->fold[j] < 0 || s->fold[j] & (s->fold[j] - 1) || s->fold[j] != s->size[j])
-                return "the rows of a fold are no power of two";
+            two &= s->fold[j] > 0 && !(s->fold[j] & (s->fold[j] - 1)) && s->fold[j] == s->size[j];
             isl_union_map *later = isl_union_map_from_map(further(s, j, isl_set_get_space(t->scop->context)));
             isl_union_map *pairs = isl_union_map_apply_range(accesses_of(t, s, false), later);
             pairs                = isl_union_map_apply_range(pairs, isl_union_map_reverse(accesses_of(t, s, true)));
-            ok                   = prove_forward(t->schedule, pairs);
+            all                  = isl_union_map_union(all, pairs);
         }
-    return ok ? NULL : "scratch is written again before its last read";
+    const bool forward = prove_forward(t->schedule, all);
+    return !two      ? "the rows of a fold are no power of two"
+           : forward ? NULL
+                     : "scratch is written again before its last read";
 }

@@ -101,7 +101,8 @@ bool rectangle_shift(Stages *p, int group)
     return true;
 }
 
-/* { X -> p_d + shift } for all statements of the group. */
+/* { X -> p_d + shift } for all statements of the group, without the bounds of X: the tree's domain has them, and isl
+ * would intersect them at each step. */
 static isl_union_pw_aff *shifted(const Made *m, int d)
 {
     isl_union_pw_aff *all = NULL;
@@ -111,12 +112,13 @@ static isl_union_pw_aff *shifted(const Made *m, int d)
         const Stage     *stage = &m->p->at.at[m->p->stage_of[st - s->statements.at]];
         isl_space       *space =
             isl_space_map_from_domain_and_range(isl_set_get_space(st->domain), isl_set_get_space(stage->all));
-        isl_map *point        = isl_union_map_extract_map(stage->points, space);
-        point                 = isl_map_apply_range(isl_map_copy(m->run.at[i].executes), point);
-        isl_pw_multi_aff *at  = isl_pw_multi_aff_from_map(point);
-        isl_pw_aff       *z   = isl_pw_multi_aff_get_pw_aff(at, d);
-        z                     = isl_pw_aff_add_constant_val(z, isl_val_int_from_si(s->isl, stage->shift[d]));
-        isl_union_pw_aff *one = isl_union_pw_aff_from_pw_aff(z);
+        isl_map *point         = isl_union_map_extract_map(stage->points, space);
+        point                  = isl_map_apply_range(isl_map_copy(m->run.at[i].executes), point);
+        isl_set          *runs = isl_map_domain(isl_map_copy(m->run.at[i].executes));
+        isl_pw_multi_aff *at   = isl_pw_multi_aff_gist(isl_pw_multi_aff_from_map(point), runs);
+        isl_pw_aff       *z    = isl_pw_multi_aff_get_pw_aff(at, d);
+        z                      = isl_pw_aff_add_constant_val(z, isl_val_int_from_si(s->isl, stage->shift[d]));
+        isl_union_pw_aff *one  = isl_union_pw_aff_from_pw_aff(z);
         isl_pw_multi_aff_free(at);
         all = all ? isl_union_pw_aff_union_add(all, one) : one;
     }

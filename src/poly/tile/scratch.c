@@ -32,6 +32,17 @@ static isl_map *all_touched(const Made *m, const CSymbol *array, bool write)
     return all;
 }
 
+static bool writes(const Made *m, const CSymbol *array)
+{
+    bool any = false;
+    for (size_t i = 0; i < m->run.count; i++) {
+        const Statement *st = m->run.at[i].source;
+        for (size_t k = 0; k < st->accesses.count; k++)
+            any |= st->accesses.at[k].write && st->accesses.at[k].array == array;
+    }
+    return any;
+}
+
 /* Does an instance that writes the array run in two tiles? */
 static bool overlaps(const Made *m, const CSymbol *array)
 {
@@ -164,20 +175,29 @@ static bool updates(const Made *m, const CSymbol *array)
     const Scop    *s       = m->t->scop;
     isl_union_set *before  = isl_union_set_empty(isl_set_get_space(s->context));
     isl_union_set *written = isl_union_set_copy(before);
+    isl_union_map *live_in = NULL; /* of the array */
     size_t         writers = 0, here = 0;
     for (size_t i = 0; i < s->statements.count; i++)
         writers += s->statements.at[i].accesses.at[s->statements.at[i].accesses.count - 1].array == array;
     for (size_t i = 0; i < m->run.count; i++) {
-        const Statement *st  = m->run.at[i].source;
-        isl_union_set   *own = isl_union_set_from_set(isl_set_copy(st->domain));
-        isl_union_map   *in  = isl_union_map_intersect_domain(isl_union_map_copy(s->live_in), own);
-        before               = isl_union_set_union(before, isl_union_map_range(in));
-        const Access *write  = &st->accesses.at[st->accesses.count - 1];
+        const Statement *st    = m->run.at[i].source;
+        const Access    *write = &st->accesses.at[st->accesses.count - 1];
         if (write->array != array)
             continue;
         here++;
+        if (!live_in) {
+            isl_space *space = isl_space_range(isl_map_get_space(write->relation));
+            isl_set   *whole = isl_set_universe(space);
+            live_in = isl_union_map_intersect_range(isl_union_map_copy(s->live_in), isl_union_set_from_set(whole));
+        }
         written = isl_union_set_union(written, isl_union_set_from_set(isl_map_range(isl_map_copy(write->relation))));
     }
+    for (size_t i = 0; live_in && i < m->run.count; i++) {
+        isl_union_set *own = isl_union_set_from_set(isl_set_copy(m->run.at[i].source->domain));
+        isl_union_map *in  = isl_union_map_intersect_domain(isl_union_map_copy(live_in), own);
+        before             = isl_union_set_union(before, isl_union_map_range(in));
+    }
+    isl_union_map_free(live_in);
     isl_union_set *both  = isl_union_set_intersect(before, written);
     isl_bool       apart = isl_union_set_is_empty(both);
     isl_union_set_free(both);
@@ -228,9 +248,8 @@ bool scratch_make(Made *m)
     const Scop *s = m->t->scop;
     for (size_t i = 0; i < s->region->symbols.count; i++) {
         const CSymbol *array = s->region->symbols.at[i];
-        isl_map       *any   = scop_private(s, array) ? NULL : all_touched(m, array, true);
-        isl_map_free(any);
-        if (!any || (!overlaps(m, array) && !(scop_dies(array) && only_here(m, array))))
+        if (scop_private(s, array) || !writes(m, array) ||
+            (!overlaps(m, array) && !(scop_dies(array) && only_here(m, array))))
             continue;
         if (!make_one(m, array))
             return false;
@@ -244,4 +263,17 @@ int64_t scratch_bytes(const Scratch *s)
     for (int d = 0; d < s->rank; d++)
         n *= s->fold[d] ? s->fold[d] : s->size[d];
     return n;
+}
+
+int64_t scratch_most(const Tiled *t)
+{
+    int64_t most = 0;
+    for (size_t i = 0; i < t->scratch.count; i++) {
+        int64_t sum = 0;
+        for (size_t k = 0; k < t->scratch.count; k++)
+            if (t->scratch.at[k]->tile == t->scratch.at[i]->tile)
+                sum += scratch_bytes(t->scratch.at[k]);
+        most = sum > most ? sum : most;
+    }
+    return most;
 }

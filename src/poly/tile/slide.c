@@ -29,11 +29,15 @@ int slide_shared(const Stages *p, int group)
 /* Are all dependences between the stages of one iteration of the shared loops at the same point? */
 static bool at_one_point(const Made *m, const Stage *a, const Stage *b, int shared)
 {
-    isl_union_map *points = isl_union_map_union(isl_union_map_copy(a->points), isl_union_map_copy(b->points));
-    isl_union_map *all    = isl_union_map_apply_domain(order_dependences(m->t->scop), isl_union_map_copy(points));
-    all                   = isl_union_map_apply_range(all, points);
-    isl_space *space      = isl_space_map_from_domain_and_range(isl_set_get_space(a->all), isl_set_get_space(b->all));
-    isl_map   *between    = isl_union_map_extract_map(all, space);
+    const Stages *p = m->p;
+    if (!p->before[(size_t)(a - p->at.at) * p->at.count + (size_t)(b - p->at.at)])
+        return true;
+    isl_union_set *from = isl_union_set_universe(isl_union_set_copy(a->domain));
+    isl_union_map *all  = isl_union_map_intersect_domain(order_dependences(m->t->scop), from);
+    all                 = isl_union_map_apply_range(all, isl_union_map_copy(b->points));
+    all                 = isl_union_map_apply_domain(all, isl_union_map_copy(a->points));
+    isl_space *space    = isl_space_map_from_domain_and_range(isl_set_get_space(a->all), isl_set_get_space(b->all));
+    isl_map   *between  = isl_union_map_extract_map(all, space);
     for (int d = 0; d < shared; d++)
         between = isl_map_equate(between, isl_dim_in, d, isl_dim_out, d);
     isl_set *away = isl_map_deltas(isl_map_reset_tuple_id(isl_map_reset_tuple_id(between, isl_dim_in), isl_dim_out));

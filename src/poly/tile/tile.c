@@ -87,20 +87,6 @@ static const TileShape device_preferred[] = { SHAPE_SCALENE, SHAPE_NONE };
 
 enum { MOST_HALVED = 6 };
 
-/* The most scratch that a tile has, in bytes. */
-static int64_t most_scratch(const Tiled *t)
-{
-    int64_t most = 0;
-    for (size_t i = 0; i < t->scratch.count; i++) {
-        int64_t sum = 0;
-        for (size_t k = 0; k < t->scratch.count; k++)
-            if (t->scratch.at[k]->tile == t->scratch.at[i]->tile)
-                sum += scratch_bytes(t->scratch.at[k]);
-        most = sum > most ? sum : most;
-    }
-    return most;
-}
-
 /* Makes tiles whose scratch fits on a stack, or into shared memory: smaller ones where the model chooses. NULL, or why
  * there are none. */
 static const char *make_within(Tiled *t)
@@ -109,7 +95,7 @@ static const char *make_within(Tiled *t)
     for (;;) {
         if (!shapes[options.shape].make(t))
             return t->reason ? t->reason : shapes[options.shape].unfit;
-        int64_t bytes = most_scratch(t), most = size_scratch(t);
+        int64_t bytes = scratch_most(t), most = size_scratch(t);
         if (bytes <= most)
             return NULL;
         if (options.size_count || t->options.halved == MOST_HALVED)
