@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks of a pipeline as a whole: no cycles, legal self references. Orders the functions and lists the ports.
+/* Checks of a pipeline as a whole: no cycles, legal self references. Orders the functions, lists the ports,
+ * and has indices written anew (indices.c).
  *
  * Gives   functions in topological order, producers first, with ids in that order.
  * Holds   an update that reads its own function reads no value that another point of the same step writes. So the
@@ -214,6 +215,7 @@ bool pipeline_check(kn_pipeline *p)
     if (!order_functions(p) || !check_self_references(p))
         return false;
     add_ports(p);
+    pipeline_tighten_indices(p);
     p->finished = true;
     return true;
 }

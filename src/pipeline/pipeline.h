@@ -92,6 +92,8 @@ Func *pipeline_add_func(kn_pipeline *p, FuncKind kind, const char *name, Loc loc
 /* Checks what holds for the pipeline as a whole (no cycles, legal self references, outputs defined), orders the
  * functions and fills the ports. Errors are diagnosed; true if there are none. */
 bool pipeline_check(kn_pipeline *p);
+/* indices.c: writes indices whose terms depend on each other so that their intervals are tight. */
+void pipeline_tighten_indices(kn_pipeline *p);
 
 /* Reads a file through the context's reader into the pipeline's memory; NULL if it cannot be read. */
 const char *pipeline_read_file(kn_pipeline *p, const char *path, size_t *size);
