@@ -2,12 +2,13 @@
 /* Indices whose terms depend on each other, written so that intervals of the terms are tight.
  *
  * Takes   a checked pipeline.
- * Gives   the same one, with two kinds of sums in the indices of calls written in another way:
+ * Gives   the same one, with three kinds of sums in the indices of calls written in another way:
  *
- *             a - a % n             n * (a / n)                     n a positive constant; a % n also as a & (n - 1)
+ *             a - a % n             n * (a / n)         n a positive constant
+ *             a - n * (a / n)       a % n
  *             y + t - (1 << t/2)    y + clamp(t - (1 << t/2), lo, hi)
  *
- *         of which the latter has terms that are functions of one variable t, or of one atom, of few values. All are
+ *         of which the last has terms that are functions of one variable t, or of one atom, of few values. All are
  *         tried: the clamp changes nothing.
  * Holds   values are as before. Whoever adds intervals of terms forgets that they have a common variable, and now need
  *         not know: interpreter, schedulers and compiled code, with sizes or without, find the same tighter boxes.
@@ -257,38 +258,52 @@ static int find_atom(const Linear *form, const Expr *atom)
     return -1;
 }
 
-/* a % n or a & (n - 1), n a positive constant? */
-static bool is_remainder(const Expr *e, int64_t *n)
+/* a % n or a & (n - 1), a / n or a >> log2(n), with n a positive constant: n; else 0. */
+static int64_t divisor_of(const Expr *e)
 {
-    const bool mask = e->op == EX_BIT_AND;
-    if ((e->op != EX_MOD && !mask) || !expr_is_int(e->args[1], n))
-        return false;
-    *n += mask;
-    return *n > 0 && *n <= MOST_COORDINATE && (!mask || (*n & (*n - 1)) == 0);
+    int64_t n;
+    if (e->count != 2 || !expr_is_int(e->args[1], &n) || n < 0 || n > MOST_COORDINATE)
+        return 0;
+    switch ((ExprOp)e->op) {
+    case EX_MOD:
+    case EX_DIV: return n;
+    case EX_BIT_AND: return (n & (n + 1)) == 0 && n < MOST_COORDINATE ? n + 1 : 0;
+    case EX_SHR: return n <= 28 ? (int64_t)1 << n : 0;
+    default: return 0;
+    }
 }
 
-/* Takes term i, k * (a % n), and as much of the form as is -k * a, which becomes -k * n * (a / n). False: there is not
- * so much of a. */
-static bool take_remainder(Indices *x, Linear *form, int i)
+/* Has the form, for each term of a, as much as k * a, or more with the same sign? */
+static bool has_multiple(const Linear *form, const Linear *a, int64_t k)
 {
-    int64_t       n;
-    Linear        a;
-    const Expr   *e = form->atoms[i];
-    const int64_t k = form->coefficients[i];
-    if (!is_remainder(e, &n) || k > MOST_COORDINATE || k < -MOST_COORDINATE ||
-        !expr_linear(&x->scratch, e->args[0], &a) || !a.count)
-        return false;
-    for (int j = 0; j < a.count; j++) {
-        const int     at   = find_atom(form, a.atoms[j]);
-        const int64_t need = -k * a.coefficients[j], have = at < 0 ? 0 : form->coefficients[at];
+    for (int j = 0; j < a->count; j++) {
+        const int     at   = find_atom(form, a->atoms[j]);
+        const int64_t need = k * a->coefficients[j], have = at < 0 ? 0 : form->coefficients[at];
         if (need > 0 ? have < need : have > need)
             return false;
     }
+    return a->count > 0;
+}
+
+/* With m = a % n and q = a / n: k * a - k * m becomes k * n * q, and k * a - k * n * q becomes k * m. Term i is that of
+ * m or q. False: the form has not so much of a. */
+static bool take_multiple(Indices *x, Linear *form, int i)
+{
+    Linear        a;
+    const Expr   *e = form->atoms[i];
+    const int64_t n = divisor_of(e), c = form->coefficients[i];
+    const bool    is_rest = e->op == EX_MOD || e->op == EX_BIT_AND;
+    if (!n || c > MOST_COORDINATE || c < -MOST_COORDINATE || (!is_rest && c % n) ||
+        !expr_linear(&x->scratch, e->args[0], &a))
+        return false;
+    const int64_t k = is_rest ? -c : -c / n;
+    if (!has_multiple(form, &a, k))
+        return false;
     for (int j = 0; j < a.count; j++)
-        form->coefficients[find_atom(form, a.atoms[j])] += k * a.coefficients[j];
-    form->constant += k * a.constant;
-    form->atoms[i]        = binary(x, EX_DIV, e->args[0], number(x, n));
-    form->coefficients[i] = -k * n;
+        form->coefficients[find_atom(form, a.atoms[j])] -= k * a.coefficients[j];
+    form->constant -= k * a.constant;
+    form->atoms[i]        = binary(x, is_rest ? EX_DIV : EX_MOD, e->args[0], number(x, n));
+    form->coefficients[i] = is_rest ? k * n : k;
     return true;
 }
 
@@ -391,7 +406,7 @@ static const Expr *rewrite_sum(Indices *x, const Expr *e)
     if (!expr_linear(&x->scratch, e, &form))
         return e;
     for (int i = 0; i < form.count; i++)
-        changed |= take_remainder(x, &form, i);
+        changed |= form.coefficients[i] && take_multiple(x, &form, i);
     const Bases b = bases_of(&form);
     for (int i = 0; i < b.count; i++)
         groups = take_functions(x, &form, b.at[i], groups);

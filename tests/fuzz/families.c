@@ -22,6 +22,7 @@
  *   extern stages                                  outside (C functions of stages.c)
  *   producers read at several levels               diamond, updates; stage() for one of the readers
  *   boxes by rules: masks, shifts, guards, empty   corners.c
+ *   indices rewritten, terms of one variable       correlated; in any program index_correlated
  *   sizes nobody thought of (1246 5612 7947)       sizes.c */
 #include "families.h"
 #include "family.h"
@@ -336,6 +337,47 @@ static void interleaved(Gen *g)
     emit(g, "out(x, y) = s1(x%+d, y) + s1(x, y%+d)\n", offset(g, 2), offset(g, 1));
 }
 
+/* Indices with several terms of one variable: pieces of n points, tables of 1, 2, 4, … rows, small tables of steps. */
+static void correlated(Gen *g)
+{
+    const int n = 2 + (int)pick(g, 7), m = 1 + (int)pick(g, 4), first = 1 + (int)pick(g, 3);
+    declare_input(g, "in", "x, y", 2);
+    declare_output(g, "out", 2);
+    emit(g, "s0(x, y) = i32(%s(x, y))\n", chance(g, 30) ? "edge(in)" : "in");
+    switch (pick(g, 7)) {
+    case 0: emit(g, "s1(x, y) = s0(x - x %% %d + x %% %d, y) + s0(x, 2*y - (y & 3))\n", n, m); break;
+    case 1:
+        emit(g, "p(x, y, t) = s0(x + t - (1 << (31 - clz(t))), y)\n");
+        emit(g, "s1(x, y) = sum(p(x, y, t) for t in %d..%d)\n", first, first + n);
+        break;
+    case 2: emit(g, "s1(x, y) = sum(s0(x, y + t*t %% %d - t) for t in %d..%d)\n", n, -m, n); break;
+    case 3:
+        emit(g, "m(x, y, s) = s0(x, y)\n");
+        emit(g, "m(x, y, s) = max(m(x, y, s-1), m(x, y + (1 << (s-1)), s-1)) for s in 1..4\n");
+        emit(g, "v(x, y, t) = max(m(x, y-t, 31 - clz(2*t + 1)), m(x, y + t + 1 - (1 << (31 - clz(2*t + 1))),"
+                " 31 - clz(2*t + 1)))\n");
+        emit(g, "h(t) = t*%d %% 7\ns1(x, y) = max(v(x + t, y, clamp(h(t), 0, 6)) for t in %d..%d)\n", n, -m, m);
+        break;
+    case 4:
+        emit(g, "k(x, y) = clamp(i32(in(x, y)), %d, %d)\n", first, first + n);
+        emit(g,
+             "s1(x, y) = s0(x + k(x, y) - 2*(k(x, y) / 2), y) + s0(x, y + clamp(s0(x, y), 0, %d) -"
+             " (clamp(s0(x, y), 0, %d) >> 1))\n",
+             n, n);
+        break;
+    case 5:
+        emit(g, "s1(x, y) = 0\ns1(t - (t & 3) + %d, y) += s0(t + u / %d * %d - u, y) for t in 0..%d, u in 0..%d\n",
+             (int)pick(g, 4), m, m, 2 + (int)pick(g, 20), n);
+        break;
+    default:
+        emit(g, "q(x, y, t) = s0(x + t / 2 - t * %d / 3, y)\n", m);
+        emit(g, "q(x, y, t) += q(x, y, t-1) + s0(x, y - t + (3*t >> 1)) for t in %d..%d\n", first, first + n);
+        emit(g, "s1(x, y) = sum(q(x, y, t) for t in %d..%d) - q(x, y, %d)\n", first, first + n, first);
+        break;
+    }
+    emit(g, "out(x, y) = s1(x%+d, y) - s1(x, y%+d)\n", offset(g, 2), offset(g, 1));
+}
+
 /* A boundary around something that is computed. */
 static void boundary(Gen *g)
 {
@@ -645,6 +687,7 @@ static const Family families[] = {
     FAMILY(narrow_index, 1),
     FAMILY(division, 2),
     FAMILY(interleaved, 2),
+    FAMILY(correlated, 4),
     FAMILY(boundary, 2),
     FAMILY(siblings, 2),
     FAMILY(pairs, 3),

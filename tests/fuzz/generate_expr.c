@@ -219,6 +219,18 @@ static void index_skewed(Gen *g)
     emit(g, ")/%u", divisor(g));
 }
 
+/* Terms that are functions of one variable, of few values if it is a reduction variable of a small range. */
+static void index_correlated(Gen *g)
+{
+    static const char *const forms[] = { "%1$s - %1$s %% %2$u",        "%1$s - (%1$s & 3) + %2$u",
+                                         "%1$s / %2$u - %1$s",         "%1$s + %2$u - (1 << (%1$s & 3))",
+                                         "2*%1$s - %2$u * %1$s %% 16", "%1$s - %1$s * %2$u %% 5" };
+    emit(g, "(");
+    emit(g, forms[pick(g, 6)], some_var(g), divisor(g));
+    emit(g, ")");
+    emit_offset(g);
+}
+
 static void index_modulo(Gen *g)
 {
     emit(g, "(%s", some_var(g));
@@ -297,11 +309,11 @@ static void index_extremes(Gen *g)
 
 /* The ones that come first need no expressions inside. */
 static void (*const indices[])(Gen *g) = {
-    index_shift,     index_shift,  index_shift,  index_shift,    index_constant, index_floor,
-    index_stride,    index_modulo, index_skewed, index_operator, index_extremes, index_clamp,
-    index_remainder, index_byte,   index_mask,   index_choice,   index_of_float,
+    index_shift,  index_shift,     index_shift,  index_shift,    index_constant, index_floor,
+    index_stride, index_modulo,    index_skewed, index_operator, index_extremes, index_correlated,
+    index_clamp,  index_remainder, index_byte,   index_mask,     index_choice,   index_of_float,
 };
-enum { PLAIN_INDICES = 11, INDICES = sizeof indices / sizeof *indices };
+enum { PLAIN_INDICES = 12, INDICES = sizeof indices / sizeof *indices };
 
 static bool tired(const Gen *g)
 {

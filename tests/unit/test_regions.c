@@ -56,6 +56,29 @@ static const Row regions[] = {
     { "input in : u8(x) output out out(x) = in(abs(x))", "in=0..9; out=-7..3", "in=0..7" },
     { "input in : u8(x) output out out(x) = in(i32(f32(x) / 2.0))", "in=0..9; out=0..9", "in=0..4" },
     { "input in : u8(x) output out out(x) = in(i32(floor(f32(x) * 0.5)))", "in=0..9; out=0..9", "in=0..4" },
+    /* terms that are functions of one variable of few values, whatever the sizes */
+    { "input in : u8(x) output out out(x) = sum(u32(in(x + t - (1 << (31 - clz(t))))) for t in 1..9)",
+      "in=0..99; out=0..9", "out.sum=0..9; in=0..12" },
+    { "input in : u8(x) output out f(x, t) = in(x + t - (1 << (31 - clz(t)))) "
+      "out(x) = sum(u32(f(x, t)) for t in 1..9)", "in=0..99; out=0..9", "f=0..9,1..8; in=0..12" },
+    { "input in : u8(x) output out f(x, t) = in(x + t*t % 5 - t) f(x, t) += f(x, t-1) for t in 2..4 "
+      "out(x) = f(x, 3)", "in=-9..99; out=0..9", "f=0..9,1..3; in=0..11" },
+    { "input in : u8(x) input k : u8(i) output out "
+      "out(x) = in(x + clamp(i32(k(x)), 3, 6) - 2 * (clamp(i32(k(x)), 3, 6) / 2))",
+      "in=0..99; k=0..9; out=0..9", "k=0..9; in=0..10" },
+    { "input in : u8(x) output out out(x) = in(x - x/2)", "in=-9..99; out=0..9", "in=-4..9" },
+    { "input in : u8(x) param n : i32 output out out(x) = sum(u32(in(x + t - t/2*2)) for t in 0..n)",
+      "in=0..99; n=9; out=0..9", "out.sum=0..9; in=0..10" },
+    { "input in : u8(x) output out a(x, t) = in(x/2 - x/3) a(x, t) = a(x+1, t-1) + a(x-1, t-1) for t in 1..5 "
+      "out(y) = a(3, 4)", "in=-9..9; out=0..9", "a=-1..7,0..4; in=-3..4" },
+    /* a - a % n is a multiple of n, and a - n * (a / n) is a % n */
+    { "input in : u8(x) output out out(x) = in(x - x/4*4)", "in=0..3; out=-99..99", "in=0..3" },
+    { "input in : u8(x) output out out(x, y) = in(3*(x - 2*y) - ((x - 2*y) >> 2)*8)", "in=-99..99; out=0..3,0..4",
+      "in=-8..9" },
+    { "input in : u8(x) output out out(x) = in(x - x%4 + x%2)", "in=0..99; out=5..9", "in=4..9" },
+    { "input in : u8(x) output out out(x) = in(x - (x & 3))", "in=-99..99; out=-5..9", "in=-8..8" },
+    { "input in : u8(x) output out out(x, y) = in(2*(x + y + 1) - (x + y + 1) % 4)", "in=0..99; out=0..3,0..4",
+      "in=1..16" },
     /* data as an index: what its type or its definition bounds */
     { "input in : u8(x) input lut : u8(i) output out out(x) = lut(in(x))", "in=0..9; lut=0..255; out=0..9",
       "lut=0..255" },
