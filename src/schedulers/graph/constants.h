@@ -36,6 +36,7 @@ enum {
     LINE_BYTES                 = 64,       /* bytes         known     a cache line; what a streaming store should
                                                                       fill at once */
     SUM_LATENCY                = 8,        /* operations    chosen    from one step of a sum to the next */
+    WHOLE_SUM_LATENCY          = 2,        /* operations    known     the same of integers: an addition takes a cycle */
     LOOK_AHEAD                 = 200,      /* instructions  known     that a processor looks ahead */
     OPS_OF_STEP                = 2,        /* operations    chosen    overhead of a loop over steps */
     OPS_OF_STEP_BY_DATA        = 30,       /* operations    chosen    the same where data decide the address */

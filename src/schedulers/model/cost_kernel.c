@@ -274,6 +274,7 @@ typedef struct Walk {
     Box         *one, *tile; /* by node of the graph: boxes of one point, and of the register tile; NULL: not needed */
     Stride      *stride;     /* by k: of inlined nodes */
     uint32_t    *by_data;    /* by k: dimensions in which data decide the place, through inlined nodes */
+    uint64_t     defs;       /* definitions of node k that count, bit 0 is the pure one */
     double       copied;     /* loads of row copies, and the stores into them */
 } Walk;
 
@@ -326,6 +327,12 @@ static double steps_of(const Tiles *t, int k, int def)
     return def ? defs_ratio(s, def) * pattern_work_share(t->draft, t->nodes[k]) : s->begun;
 }
 
+/* Is the bit of that definition set? Those beyond the last bit share it. */
+static bool is_counted(uint64_t defs, int def)
+{
+    return defs >> (def < 63 ? def : 63) & 1;
+}
+
 /* Adds what node c reads, `times` it is computed, to its producers. */
 static void read_of(Walk *w, int c)
 {
@@ -333,7 +340,7 @@ static void read_of(Walk *w, int c)
     for (int i = 0; i < s->in_count; i++) {
         const Edge *e = s->in[i];
         const int   j = tiles_find(w->t, e->producer);
-        if (is_invariant(w->t, e))
+        if (is_invariant(w->t, e) || (c == w->k && !is_counted(w->defs, e->update + 1)))
             continue;
         const double   times = w->times[c] * steps_of(w->t, c, e->update + 1), reads = times * e->accesses;
         const uint32_t by = edge_by_data(w->t->graph, e, w->by_data[c]);
@@ -367,13 +374,15 @@ static double conflict_factor(const Walk *w, int j)
                                                                                                  : 1;
 }
 
-/* Operations and loads for each point of node k: of all its definitions, and of what is inlined. */
-static KernelCost per_point(const Tiles *t, int k, const Shape *sh)
+/* Operations and loads for each point of node k: of those of its definitions whose bits are set (bit 0: the pure one),
+ * and of what is inlined. */
+static KernelCost per_point(const Tiles *t, int k, const Shape *sh, uint64_t defs)
 {
     const size_t n = (size_t)t->node_count, all = (size_t)t->graph->node_count;
     Walk         w = { .t       = t,
                        .k       = k,
                        .sh      = sh,
+                       .defs    = defs,
                        .lanes   = sh->row < sh->lanes ? 1 : sh->lanes / sh->registers,
                        .times   = ARENA_ARRAY(t->arena, double, n),
                        .loads   = ARENA_ARRAY(t->arena, double, n),
@@ -399,8 +408,9 @@ static KernelCost per_point(const Tiles *t, int k, const Shape *sh)
         }
         c.bounded |= s->reads_size;
         for (int i = 0; i < s->def_count; i++)
-            c.ops += w.times[j] * steps_of(t, j, i) * s->defs[i].ops;
-        if (j == k && s->rank > 2 && sh->copies[s->rank - 1] > 1)
+            if (j != k || is_counted(defs, i))
+                c.ops += w.times[j] * steps_of(t, j, i) * s->defs[i].ops;
+        if (j == k && (defs & 1) && s->rank > 2 && sh->copies[s->rank - 1] > 1)
             c.ops -= s->begun * s->defs[0].plane_invariant * (1 - 1 / (double)sh->copies[s->rank - 1]);
         read_of(&w, j);
     }
@@ -439,20 +449,72 @@ static double step_overhead(const Tiles *t, int k, int def, const Shape *sh)
            (sh->registers * sh->copied);
 }
 
+/* The definitions of a scan that run along its vectors: one point after the other, each waiting for the last. The
+ * others are vectors as usual. */
+static uint64_t serial_scans(const GraphNode *s, const Shape *sh)
+{
+    uint64_t defs = 0;
+    for (int i = 1; i < s->def_count && s->kind == NODE_SCAN; i++)
+        if (is_serial(s, i, sh))
+            defs |= (uint64_t)1 << (i < 63 ? i : 63);
+    return defs;
+}
+
+/* Their instructions for each point. The last value stays in a register; those that are read and written are dense. */
+static KernelCost serial_steps(const Tiles *t, int k, const Shape *sh, uint64_t defs)
+{
+    const GraphNode *s     = &t->graph->nodes[t->nodes[k]];
+    Shape            one   = *sh;
+    double           steps = 0;
+    one.lanes = one.registers = 1;
+    KernelCost c              = per_point(t, k, &one, defs);
+    for (int i = 1; i < s->def_count; i++)
+        steps += is_counted(defs, i) ? defs_ratio(s, i) : 0;
+    const double latency = type_is_float(s->func->types[0]) ? SUM_LATENCY : WHOLE_SUM_LATENCY;
+    c.stores             = steps * lines_touched(t, (double)s->bytes);
+    c.loads += c.stores;
+    c.waits = latency * steps > c.ops ? latency * steps - c.ops : 0;
+    return c;
+}
+
+/* A strip of a scan is copied to its place, which it leaves transposed unless it is across rows: vectors of
+ * SCAN_TRANSPOSED points are loaded, and whole ones stored. Its one reader may do that by itself. Gives instructions
+ * for each point. */
+static KernelCost strip_copies(const Tiles *t, int k)
+{
+    const GraphNode *s       = &t->graph->nodes[t->nodes[k]];
+    const Pattern   *pattern = pattern_of(t, t->nodes[k]);
+    KernelCost       c       = { 0 };
+    if (pattern->kind != PATTERN_SCAN || pattern->partner)
+        return c;
+    for (int i = 0; i < s->func->component_count; i++) {
+        const double bytes = type_bits(s->func->types[i]) / 8.0,
+                     lanes = (double)t->draft->datapath / type_bits(s->func->types[i]),
+                     part  = pattern->across && SCAN_TRANSPOSED < lanes ? SCAN_TRANSPOSED : lanes;
+        c.loads += lines_touched(t, part * bytes) / part;
+        c.stores += 1 / lanes;
+    }
+    return c;
+}
+
 KernelCost kernel_cost(const Tiles *t, int k, double points)
 {
     const GraphNode *s = &t->graph->nodes[t->nodes[k]];
     Shape            sh;
     shape_of(t, k, &sh);
-    const double per    = vectors_per_point(&sh);
-    KernelCost   c      = per_point(t, k, &sh);
-    const double narrow = s->wide > 0 ? (double)s->bytes * 8 / s->wide : 1;
-    c.stores            = s->begun * (sh.lanes > 1 && sh.registers <= 1
-                                          ? narrow * lines_touched(t, sh.lanes * (s->wide > 0 ? s->wide : 8) / 8)
-                                          : narrow);
-    double vectors      = per;
+    const uint64_t   scans  = serial_scans(s, &sh);
+    const KernelCost serial = scans ? serial_steps(t, k, &sh, scans) : strip_copies(t, k);
+    const double     per    = vectors_per_point(&sh);
+    KernelCost       c      = per_point(t, k, &sh, ~scans);
+    const double     narrow = s->wide > 0 ? (double)s->bytes * 8 / s->wide : 1;
+    c.stores                = s->begun * (sh.lanes > 1 && sh.registers <= 1
+                                              ? narrow * lines_touched(t, sh.lanes * (s->wide > 0 ? s->wide : 8) / 8)
+                                              : narrow);
+    double vectors          = per;
     for (int i = 1; i < s->def_count; i++) {
         const double steps = defs_ratio(s, i);
+        if (is_counted(scans, i))
+            continue;
         if (is_serial(s, i, &sh)) {
             const Pattern *pattern = pattern_of(t, t->nodes[k]);
             vectors =
@@ -469,10 +531,10 @@ KernelCost kernel_cost(const Tiles *t, int k, double points)
         }
     }
     const double at_once = sh.row * sh.copied;
-    return (KernelCost){ points * vectors * c.ops,
-                         points * vectors * c.loads,
-                         points * vectors * c.stores,
-                         points * vectors * c.waits,
+    return (KernelCost){ points * (vectors * c.ops + serial.ops),
+                         points * (vectors * c.loads + serial.loads),
+                         points * (vectors * c.stores + serial.stores),
+                         points * (vectors * c.waits + serial.waits),
                          (at_once > 1 ? points / at_once : points) * s->begun,
-                         c.bounded };
+                         c.bounded || serial.bounded };
 }

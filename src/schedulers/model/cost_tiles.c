@@ -14,6 +14,7 @@
  *         many, those at both ends are, where clamps and tails act, and a sample of the others; in a pyramid it needs
  *         both even and odd tiles. */
 #include "schedulers/model/cost_tiles.h"
+#include "schedulers/draft/draft_legal.h"
 #include "schedulers/draft/pattern.h"
 
 #include <stdlib.h>
@@ -23,14 +24,23 @@ enum { AT_ENDS = 3, BETWEEN = 4, FEW = 2 * AT_ENDS + BETWEEN };
 
 /* ---- Loops ------------------------------------------------------------------------------ */
 
-/* The loops of the default schedule: rows in parallel, vectors along x. */
-static void default_loops(const GraphNode *head, const Machine *m, Group *g)
+/* May iterations of the loop over d run at once in all definitions? */
+static bool is_parallel(const Draft *draft, int node, int d)
 {
+    const GraphNode *s        = &draft->graph->nodes[node];
+    bool             parallel = s->kind != NODE_SCATTER;
+    for (int u = 0; u < s->func->update_count && s->kind == NODE_SCAN; u++)
+        parallel &= s->func->updates[u].is_free[d] && !(draft->facts[node].defs[u + 1].other_points & 1u << d);
+    return parallel;
+}
+
+/* The loops of the default schedule: rows in parallel, vectors along x. */
+static void default_loops(const Draft *draft, const Machine *m, Group *g)
+{
+    const GraphNode *head = &draft->graph->nodes[g->head];
     for (int d = head->rank - 1; d > 0; d--)
         g->loops[g->loop_count++] =
-            (GroupLoop){ .dim      = d,
-                         .step     = 1,
-                         .parallel = d == head->rank - 1 && head->kind != NODE_SCAN && head->kind != NODE_SCATTER };
+            (GroupLoop){ .dim = d, .step = 1, .parallel = d == head->rank - 1 && is_parallel(draft, g->head, d) };
     if (head->rank > 0) {
         const int lanes           = m->vector_bits / (head->wide > 0 ? head->wide : 8);
         g->loops[g->loop_count++] = (GroupLoop){ .dim = 0, .step = lanes > 0 ? lanes : 1, .vector = true };
@@ -258,7 +268,7 @@ void tiles_make(Tiles *t, const Draft *d, int group, const Machine *m, bool quic
         .draft = d, .graph = d->graph, .group = d->groups[group], .index = group, .quick = quick, .arena = arena
     };
     if (t->group.loop_count == 0)
-        default_loops(&d->graph->nodes[t->group.head], m, &t->group);
+        default_loops(d, m, &t->group);
     t->level_count = 1 + t->group.loop_count;
     find_nodes(t);
     t->boxes   = ARENA_ARRAY(arena, LevelBox, (size_t)(t->level_count * t->node_count));
