@@ -177,6 +177,31 @@ static void test_classes(void)
           "g(x, y, i32(edge(in)(4*x+i, 4*y+j) * 8), c) += f32(c) + edge(in)(4*x+i, 4*y+j) for j in 0..4, i in 0..4\n"
           "out(x, y, z, c) = g(x, y, z, c) + g(x+1, y, z, c)\nestimate out(300, 400, 8, 2)\n",
           { .no_patterns = true } },
+        /* the one stage that reads a grid has its cells in shared memory, as many bins of them as there is room for */
+        { "g.compute_at(b, xo)",
+          "param bins : f32 = 40\ninput in : f32(x, y)\noutput out\ng(x, y, z, c) = 0.0\n"
+          "g(x, y, i32(clamp(edge(in)(4*x+i, 4*y+j), 0, 1) * bins), c) += f32(c) + in(4*x+i, 4*y+j) for j in 0..4, i "
+          "in "
+          "0..4\n"
+          "b(x, y, z, c) = g(x, y, z-1, c) + g(x, y, z+1, c)\n"
+          "out(x, y) = b(x/4, y/4, i32(clamp(in(x, y), 0, 1) * bins), 0) + b(x/4+1, y/4, 3, 1)\nestimate out(1536, "
+          "2560)\n",
+          { .no_patterns = true } },
+        { ".split(z, zo, zi, 14)",
+          "param bins : f32 = 40\ninput in : f32(x, y)\noutput out\ng(x, y, z, c) = 0.0\n"
+          "g(x, y, i32(clamp(edge(in)(4*x+i, 4*y+j), 0, 1) * bins), c) += f32(c) + in(4*x+i, 4*y+j) for j in 0..4, i "
+          "in "
+          "0..4\n"
+          "b(x, y, z, c) = g(x, y, z-1, c) + g(x, y, z+1, c)\n"
+          "out(x, y) = b(x/4, y/4, i32(clamp(in(x, y), 0, 1) * bins), 0) + b(x/4+1, y/4, 3, 1)\nestimate out(1536, "
+          "2560)\n",
+          { .no_fusion = true } },
+        /* a stage that was inlined is stored where its readers compute it for each step of theirs */
+        { "p.compute_at(out, xo)",
+          "input in : f32(x, y)\noutput out\ng(x, y) = exp(in(x, y)) * sqrt(in(x, y))\nh(x, y) = g(x, y) + 1\n"
+          "p(x, y) = h(x, y) * in(x, y)\ns(x, y) = sum(p(x + i, y) for i in -4..5)\n"
+          "out(x, y) = sum(s(x, y + j) for j in -4..5)\nestimate out(1536, 2560)\n",
+          { .no_places = true } },
         /* steps that read a table of numbers are copies */
         { ".unroll(d)",
           "input in : f32(x, y)\noutput out\nh(d) = d*d % 7\n"

@@ -73,6 +73,7 @@ typedef struct KernelDraft {
     int          *nested;   /* by node, WHERE_INSIDE: 1 + the unit in whose threads it is computed; 0: shared memory */
     bool         *left;     /* by node: it has no tiles: a pattern, or the compiler's default kernels */
     bool         *table;    /* by node: its elements are numbers in the steps that read it, which are copies */
+    int          *cells;    /* by node: 1 + the grid whose cells a block of its kernel has in shared memory; 0: none */
     bool          patterns; /* those that are left have the schedules of their patterns */
     bool          products; /* long sums of products have the blocks of kernel_products.c */
     bool          memory;   /* sums of heads are accumulated in memory, step by step */
@@ -83,6 +84,10 @@ typedef struct KernelDraft {
 typedef enum KernelPattern { KERNEL_PLAIN, KERNEL_HISTOGRAM, KERNEL_TABLE, KERNEL_SCAN, KERNEL_GRID } KernelPattern;
 KernelPattern kernel_pattern_of(const Draft *d, int s);
 void          kernel_pattern_print(Text *out, const KernelDraft *k, int s);
+/* The stage whose kernel had better have the cells of this grid in shared memory; -1: none (kernel_grid.c). */
+int kernel_grid_reader(const KernelDraft *k, int s);
+/* The time of a grid: in memory, or in the shared memory of its reader's kernel. */
+double kernel_grid_ns(const KernelDraft *k, int s, bool shared);
 /* Is this scan stored transposed, so that its readers take it through shared memory? */
 bool kernel_is_turned(const KernelDraft *k, int s);
 void kernel_print_turned(Text *out, const Func *f, const Func *reader, const char *block);

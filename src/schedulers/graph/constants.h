@@ -118,6 +118,10 @@ enum {
                                                                       tables are numbers */
     GRID_ROWS                  = 4,        /* cells         chosen    of a block of a grid, along y */
     GRID_MOST_ROW              = 16,       /* steps         chosen    of a cell that are read at once */
+    CELLS_WIDE                 = 16,       /* cells         chosen    of a block that has a grid in shared memory */
+    CELLS_HIGH                 = 8,        /* cells         chosen    likewise, along y */
+    CELLS_MOST_BINS            = 16,       /* bins          chosen    of its threads, in copies */
+    CELLS_BLOCKS               = 6,        /* blocks        chosen    that its shared memory leaves room for */
     TURNED_TILE                = 32,       /* points        chosen    of a tile of a transposed scan, both ways */
     TURNED_EACH                = 8,        /* points        chosen    of a thread that turns it back */
     TURNED_THREADS             = 128,      /* threads       chosen    that load what a warp scans */

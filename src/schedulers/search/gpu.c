@@ -123,10 +123,15 @@ static void begin(Gpu *u)
     d->group_count = 0;
     if (!u->options->no_inlining)
         find_tables(u);
+    for (int s = 0; s < u->g->node_count && u->k.patterns && !u->options->no_fusion; s++) {
+        const int reader = kernel_grid_reader(&u->k, s);
+        if (reader >= 0)
+            u->k.cells[reader] = s + 1;
+    }
     for (int s = u->g->node_count; s-- > 0;) {
         const GraphNode *node = &u->g->nodes[s];
         u->k.left[s]          = node->kind != NODE_INPUT && (!is_defined(node) || has_expr(u->g, node->func, find_c) ||
-                                                    (node->rank && !kernel_may_head(d, s)));
+                                                    u->k.cells[s] || (node->rank && !kernel_may_head(d, s)));
         if (node->kind == NODE_INPUT) {
             d->choices[s] = (Choice){ .where = WHERE_ROOT, .group = -1 };
             continue;
@@ -470,6 +475,7 @@ KernelDraft scheduler_gpu(const Graph *g, const Machine *m, const SchedulerOptio
                                          .nested   = ARENA_ARRAY(arena, int, n),
                                          .left     = ARENA_ARRAY(arena, bool, n),
                                          .table    = ARENA_ARRAY(arena, bool, n),
+                                         .cells    = ARENA_ARRAY(arena, int, n),
                                          .patterns = !options->no_patterns,
                                          .products = !options->no_products,
                                          .memory   = options->no_registers,
@@ -499,10 +505,21 @@ KernelDraft scheduler_gpu(const Graph *g, const Machine *m, const SchedulerOptio
     return u.k;
 }
 
+/* The time of a stage without tiles. A grid in shared memory is a part of its reader's kernel. */
+static double left_cost(const KernelDraft *k, int s)
+{
+    if (k->cells[s])
+        return kernel_grid_ns(k, k->cells[s] - 1, true);
+    if (!k->patterns || kernel_pattern_of(&k->d, s) != KERNEL_GRID)
+        return k->device->launch;
+    const GraphNode *node = &k->d.graph->nodes[s];
+    return node->out_count && k->cells[node->out[0]->consumer] == s + 1 ? 0 : kernel_grid_ns(k, s, false);
+}
+
 double kernel_draft_cost(const KernelDraft *k)
 {
     double ns = 0;
     for (int i = 0; i < k->d.group_count; i++)
-        ns += k->left[k->d.groups[i].head] ? k->device->launch : k->kernels[i].cost.ns;
+        ns += k->left[k->d.groups[i].head] ? left_cost(k, k->d.groups[i].head) : k->kernels[i].cost.ns;
     return ns;
 }
