@@ -74,6 +74,34 @@ static KernelCost cost_of(GraphOf *o, KernelDraft *k, int64_t tile_x, int64_t ti
     return cost;
 }
 
+/* The cycles of the L1 that a sum over rows of `steps` asks for, four points of a row to a thread. */
+static double accesses_of(const char *steps)
+{
+    GraphOf o;
+    char    program[200];
+    snprintf(program, sizeof program,
+             "param n : i32 = 9\ninput in : f32(x, y)\noutput out\nout(x, y) = sum(in(x+i, y) for i in 0..%s)\n"
+             "estimate out(1536, 2560)\n",
+             steps);
+    graph_of(&o, program);
+    o.machine.device        = device_of("h200");
+    KernelDraft       k     = scheduler_gpu(&o.graph, &o.machine, &(SchedulerOptions){ .budget = 2 }, &o.arena);
+    KernelSpace       s     = kernel_space(&k, false, &o.arena);
+    const KernelShape shape = { .tile = { 128, 4 }, .each = { 4, 1 } };
+    KernelCost        cost;
+    kernel_space_begin(&s, o.graph.node_count - 1);
+    kernel_evaluate(&s, &shape, &cost);
+    graph_of_end(&o);
+    return cost.term[KERNEL_ACCESSES];
+}
+
+/* Neighbours share what copies of a step read, but an iteration of a loop shares nothing with the next one. */
+static void test_steps(void)
+{
+    const double copies = accesses_of("9"), loop = accesses_of("n");
+    CHECK(loop > 2 * copies, "%g ns in a loop, %g in copies", loop, copies);
+}
+
 /* The tile of 32x12 of section 3: W has four rows more, in shared memory. */
 static void test_listing(void)
 {
@@ -256,6 +284,7 @@ int main(void)
 {
     test_occupancy();
     test_listing();
+    test_steps();
     test_figures();
     test_classes();
     test_apps();

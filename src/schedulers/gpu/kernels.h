@@ -120,8 +120,11 @@ typedef struct KernelSpace {
     bool        *given, *member;       /* all false between calls */
     Box         *block, *thread;       /* boxes of a block, of a thread */
     Box         *hull;                 /* of what is read of a node */
-    double      *points, *at_once;     /* of a node that are computed, in all and in one step of a reduction */
+    double      *points;               /* of a node that are computed */
+    double      *at_once, *at_step;    /* of these, those of one iteration of a loop over steps, and of one step */
     bool        *within;               /* all false between calls */
+    double      *repeats;              /* iterations of a thread that each have a node's span of their own */
+    bool        *shifted;              /* by node: the steps of a loop move along its rows */
     double      *asked, *held;         /* reads of a node; elements of it that are read at a time */
     int         *touched;              /* nodes that are read */
     uint32_t (*depends)[KN_MAX_RANK];  /* by node and dimension: the dimensions of the head that it moves with */
