@@ -404,6 +404,34 @@ static void try_inline(Gpu *u, int s)
         u->k.d.groups[had.group].head = s;
 }
 
+/* Is something that it reads, directly or through what is inlined, computed in a kernel of its readers? */
+static bool reads_members(const Gpu *u, int s)
+{
+    const GraphNode *node = &u->g->nodes[s];
+    for (int i = 0; i < node->in_count; i++) {
+        const Choice *c = &u->k.d.choices[node->in[i]->producer];
+        if (c->where == WHERE_INSIDE || (c->where == WHERE_INLINE && reads_members(u, node->in[i]->producer)))
+            return true;
+    }
+    return false;
+}
+
+/* Tries an inlined stage as a kernel of its own: its readers may compute it many times for each point. */
+static void try_store(Gpu *u, int s)
+{
+    Draft       *d   = &u->k.d;
+    const Choice had = d->choices[s];
+    if (had.where != WHERE_INLINE || u->k.table[s] || !u->g->nodes[s].rank || !kernel_may_head(d, s) ||
+        reads_members(u, s))
+        return;
+    const double before = ask(u, s);
+    draft_make_root(d, s);
+    if (ask(u, s) < KERNEL_GAIN * before)
+        return;
+    d->choices[s] = had;
+    d->group_count--;
+}
+
 /* Tries a kernel of one stage as a stage of its reader's kernel, in shared memory. */
 static void try_join(Gpu *u, int s)
 {
@@ -491,7 +519,9 @@ KernelDraft scheduler_gpu(const Graph *g, const Machine *m, const SchedulerOptio
     make_groups(&u, arena);
     for (int i = 0; i < PLACE_PASSES && !options->no_places; i++)
         for (int s = g->node_count; s-- > 0;) {
-            if (!options->no_inlining)
+            if (u.k.d.choices[s].where == WHERE_INLINE)
+                try_store(&u, s);
+            else if (!options->no_inlining)
                 try_inline(&u, s);
             try_join(&u, s);
             if (!options->no_nesting)
