@@ -100,6 +100,8 @@ enum {
     SECTOR_BYTES               = 32,       /* bytes         known     of a sector, the least that the L2 gives */
     REGISTERS_BASE             = 18,       /* registers     measured  of a thread beside what it reads: ptxas 13.0, blur
                                                                       with 1x1 to 4x16 points of a thread */
+    MANY_REGISTERS             = 96,       /* registers     chosen    of a thread, from which on the prediction may fall
+                                                                      short by REGISTERS_MARGIN */
     MOST_THREAD_CODE           = 6000,     /* operations    chosen    of the copies of a thread */
     THREAD_OVERHEAD            = 16,       /* operations    chosen    of a thread, for addresses and its tests */
     KERNEL_MOST_COPIES         = 48,       /* points        chosen    of a thread */
@@ -148,8 +150,11 @@ static const double L2_KEPT                    = 0.3;    /* of the L2     chosen
                                                                                     reader finds it there */
 static const double INLINED_REGISTERS          = 0.2;    /* registers     measured  for a point of an inlined stage:
                                                                                     ptxas 13.0, unsharp */
-static const double MOST_PRESSURE              = 1.0;    /* of registers  chosen    that a thread would have, over those
+static const double MOST_PRESSURE              = 0.8;    /* of registers  chosen    that a thread would have, over those
                                                                                     that there are, without spills */
+static const double REGISTERS_MARGIN           = 1.25;   /* of registers  measured  that a thread may need beyond those
+                                                                                    predicted, where these are many:
+                                                                                    ptxas 13.0, tophat and flow */
 static const double LEAST_BUSY                 = 0.4;    /* of its rate   chosen    at which few warps issue */
 static const double KERNEL_GAIN                = 0.99;   /* of the time   chosen    predicted, relative to that before:
                                                                                     a stage goes elsewhere for more */
