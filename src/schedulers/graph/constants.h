@@ -189,10 +189,14 @@ enum {
     TIME_LEAST_STEPS           = 4,        /* steps         chosen    of time that are tiled */
     TIME_LEAST_SIZE            = 8,        /* points        chosen    of a diamond */
     TIME_MOST_SIZE             = 64,       /* points        chosen    of a diamond */
-    TIME_PIECED_SIZE           = 24,       /* points        chosen    of a diamond in pieces */
-    TIME_LEAST_ROW             = 128,      /* points        chosen    of a piece along vectors, and of what it is a
-                                                                      multiple of */
-    TIME_MOST_ROW              = 512,      /* points        chosen    of a piece along vectors */
+    TIME_PIECED_SIZE           = 32,       /* points        measured  of a diamond in pieces of planes: wave3d of 320^3,
+                                                                      two threads of a Zen 5, 0.94 of the time of 24
+                                                                      and 0.95 of that of 48 */
+    TIME_LEAST_ROW             = 128,      /* points        chosen    what a piece along vectors is a multiple of */
+    TIME_ROWS_OF_L1            = 24,       /* rows          measured  of a piece, of one moment, that the L1 would hold:
+                                                                      2 KiB of 48. gray_scott takes 53 ms with 1.5 to
+                                                                      2.5 KiB, 67 with 3 and 4; heat 49 with 2, 52 with
+                                                                      1, 54 with 4 (Zen 5, two threads) */
     TIME_TILES_A_THREAD        = 2,        /* tiles         chosen    at a time for each thread */
     ROWS_MOST_SPAN             = 4,        /* rows          chosen    of a stencil, less one, whose rows are blocked */
     ROWS_MOST_OPS              = 40,       /* operations    chosen    per point */
