@@ -6,15 +6,18 @@
  *         W = H (a + b) / 2 rows, and along each further axis its piece and the skew of H steps. With B bytes for each
  *         point of space:
  *             one axis     W B <= 2/3 L1               (its rows are so short that loop overhead counts)
- *             two axes     W (RUN + H) B <= 1/4 L2     (three rows of RUN elements stay in L1)
- *             more         W (2 H)^(n-2) row B <= L2
- *         H is as large as that allows: memory traffic goes with 1 / H. Numbers known for extents bound it: H <= steps,
+ *             two axes     W / 2 RUN B <= 1/4 L2       (three rows of RUN elements stay in L1)
+ *             more         W / 2 H^(n-2) row B <= L2
+ *         A step of a tile has W / 2 rows on average, and its pieces move with time. heat-2d of 4000^2 in f64 on two
+ *         threads of a Zen 5: H of 28 255 ms, 40 234, 64 220, 96 214; heat-3d of 300^3: 12 333 ms, 16 325, 20 297, 24
+ * 300. H is as large as that allows: memory traffic goes with 1 / H. Numbers known for extents bound it: H <= steps,
  *         and at least TILES_EACH tiles for each thread along a wavefront. */
 #include "poly/tile/size.h"
 #include "poly/model/model.h"
 #include "poly/tile/trapezoid.h"
 
 #include <isl/ilp.h>
+#include <math.h>
 
 enum {
     RUN = 512, /* elements of a piece of a row; heat-2d, 1 thread: 32x512 0.89 s, 32x1024 0.90, 64x256 0.83 (loaded
@@ -22,7 +25,7 @@ enum {
     LEAST_STEPS  = 4,    /* of time */
     MOST_STEPS   = 2048, /* of time, with one axis */
     MANY_STEPS   = 64,   /* with more; longer ones were not measured */
-    TILES_EACH   = 2,    /* tiles of a wavefront for each thread, to share the work evenly */
+    TILES_EACH   = 4,    /* tiles of a wavefront for each thread, to share the work evenly */
     COLUMN       = 32,   /* rows of a column */
     FEW          = 16,   /* values of a loop that is not tiled: the channels of an image */
     MOST_TILED   = 2,    /* loops of a stage */
@@ -91,15 +94,13 @@ static int64_t point_bytes(const Axes *x)
     return sum ? sum : 8;
 }
 
-/* Bytes that a tile of `steps` touches. */
+/* Bytes that a tile of `steps` touches; with more than one axis, that a step of it touches on average. */
 static double touched(const Axes *x, int slope, int64_t steps, int64_t row, int64_t bytes)
 {
-    double all = (double)bytes * (double)steps * (slope > 1 ? slope : 2) / 2;
-    if (x->count == 3)
-        all *= (double)(row < RUN ? row : RUN + steps);
-    for (int k = 2; k < x->count - 1; k++)
-        all *= 2.0 * (double)steps;
-    return x->count > 3 ? all * (double)(row < RUN ? row : RUN) : all;
+    const double all = (double)bytes * (double)steps * (slope > 1 ? slope : 2) / 2;
+    if (x->count < 3)
+        return all;
+    return all / 2 * pow((double)steps, x->count - 3) * (double)(row < RUN ? row : RUN);
 }
 
 static void model_skewed(Tiled *t, const Axes *x, int slope)
