@@ -37,8 +37,7 @@ static const char *folder(Cli *cli)
     return path;
 }
 
-/* "6400x4800", those of several outputs joined by underscores. */
-static const char *size_of(Cli *cli, const Bindings *b)
+const char *tuned_size(Cli *cli, const Bindings *b)
 {
     const size_t room = 16 * KN_MAX_RANK * (size_t)(b->count + 1);
     char        *text = cli_alloc(cli, room);
@@ -68,7 +67,7 @@ static const char *prefix_of(Cli *cli, const Bindings *b)
 
 static char *path_of(Cli *cli, const Bindings *b, int threads)
 {
-    const char *prefix = prefix_of(cli, b), *size = size_of(cli, b);
+    const char *prefix = prefix_of(cli, b), *size = tuned_size(cli, b);
     if (!prefix)
         return NULL;
     const size_t n    = strlen(prefix) + strlen(size) + 32;
@@ -126,6 +125,14 @@ int tuned_list(Cli *cli)
             print_head(text);
     globfree(&found);
     return DONE;
+}
+
+const char *tuned_kept(Cli *cli, const Bindings *b, int threads)
+{
+    const char *path = path_of(cli, b, threads), *text;
+    size_t      length;
+    struct stat info;
+    return path && stat(path, &info) == 0 && file_read(cli, path, &text, &length) == DONE ? text : NULL;
 }
 
 /* The schedule of this size; else that of another one, which is right too. NULL: there is none. */

@@ -124,6 +124,30 @@ Tuner *tune_begin(const TuneJob *job, Arena *arena);
 void   tune_run(Tuner *t, const TuneAlgorithm *algorithm, Arena *arena, TuneResult *result);
 void   tune_end(Tuner *t);
 
+/* What a search has found: until tune_end. */
+typedef struct TuneFound {
+    const TuneTrial *trial;
+    const Draft     *draft;
+    const TuneSpace *space;
+} TuneFound;
+TuneFound tune_found(const Tuner *t);
+
+/* ---- cross.c ---- */
+
+/* A schedule that was found for one size or machine, on another. */
+typedef struct TuneCell {
+    double ratio;       /* its time over that of the schedule found for this one: a median over pairs of turns; 0: none
+                         * was taken */
+    double      chance; /* that as large a difference of wins and losses is noise */
+    TuneFault   fault;
+    const char *reason; /* in the arena given */
+} TuneCell;
+
+/* Times schedules in turns with that of index `own`, in TUNE_CHECK_ROUNDS fresh processes of each; at most `batch` are
+ * compiled at a time. One that has a fault is not opened. Gives the shortest turn of `own` in ns; 0 if it failed. */
+double tune_column(const TuneHost *host, TuneTrial *trials, int count, int own, int batch, Arena *arena,
+                   TuneCell *cells);
+
 /* FNV-1a of a text. */
 uint64_t tune_key(const char *text);
 

@@ -292,6 +292,12 @@ Tuner *tune_begin(const TuneJob *job, Arena *arena)
     return t;
 }
 
+TuneFound tune_found(const Tuner *t)
+{
+    const Tried *best = &t->best.tried;
+    return (TuneFound){ &best->trial, &best->draft, best->space };
+}
+
 void tune_end(Tuner *t)
 {
     for (int i = 0; i < t->job.space_count; i++)
