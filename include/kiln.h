@@ -402,7 +402,9 @@ KN_API kn_pass kn_tune_algorithm_get(int index);
  * for kn_run; outputs are not written. A candidate takes the place of the best only if it is faster with chance 0.99 at
  * least; at the end the best is compared with `auto` once more, and is taken if that shows the same. Every result is
  * compared with that of the default schedule. What crashes, hangs or is wrong is told, and the search goes on. Of the
- * options threads, target and strict_float count. No other thread of this process may use the library meanwhile. */
+ * options threads, target and strict_float count. With a target cuda or opencl, kernels are searched for: each
+ * candidate opens the device by itself, and this process must not have opened it, nor CUDA or OpenCL otherwise. No
+ * other thread of this process may use the library meanwhile. */
 KN_API kn_status kn_tune(kn_pipeline *p, const kn_options *options, const kn_tune_options *how, const kn_arg *args,
                          int count, kn_tuned *tuned);
 

@@ -112,6 +112,35 @@ static void test_simulated(void)
     kn_context_free(s.cx);
 }
 
+/* Kernels for a device that is not there. */
+static void test_device_simulated(void)
+{
+    Setting  s;
+    Told     told = { 0 };
+    kn_tuned r;
+    begin(&s);
+    const kn_tune_options how = { .simulate   = true,
+                                  .seed       = 2,
+                                  .candidates = 40,
+                                  .machine    = "gpu_sms=132, gpu_memory_rate=4250, gpu_l2_rate=5500",
+                                  .step       = step,
+                                  .user       = &told };
+    for (int i = 0; i < 2; i++) {
+        const kn_options to = { .target = i ? "opencl" : "cuda" };
+        told                = (Told){ 0 };
+        CHECK(kn_tune(s.p, &to, &how, s.args, 2, &r) == KN_OK, "%s", kn_error_text(s.cx));
+        CHECK(told.steps >= 40 && told.faults == 0, "%d, %d", told.steps, told.faults);
+        CHECK(r.schedule &&
+                  strstr(r.schedule, i ? "kernels for opencl, 132 multiprocessors" : "kernels for cuda, 132") &&
+                  strstr(r.schedule, "gpu_blocks"),
+              "%s", r.schedule);
+        char *text = strdup(r.schedule);
+        CHECK(kn_schedule_parse(s.p, "tuned", text, -1) == KN_OK && kn_compile(s.p, &to), "%s", kn_error_text(s.cx));
+        free(text);
+    }
+    kn_context_free(s.cx);
+}
+
 static void test_refused(void)
 {
     Setting  s;
@@ -122,7 +151,13 @@ static void test_refused(void)
     CHECK(kn_tune(s.p, NULL, &(kn_tune_options){ .algorithm = "genetics" }, s.args, 2, &r) != KN_OK &&
               strstr(kn_error_text(s.cx), "did you mean `genetic`?"),
           "%s", kn_error_text(s.cx));
-    CHECK(kn_tune(s.p, &(kn_options){ .target = "cuda" }, NULL, s.args, 2, &r) != KN_OK, "for CPUs");
+    CHECK(kn_tune(s.p, &(kn_options){ .target = "cuda" }, &(kn_tune_options){ .algorithm = "genetic" }, s.args, 2,
+                  &r) != KN_OK &&
+              strstr(kn_error_text(s.cx), "model tunes kernels"),
+          "%s", kn_error_text(s.cx));
+    CHECK(kn_tune(s.p, &(kn_options){ .target = "host-cuda" }, NULL, s.args, 2, &r) != KN_OK &&
+              strstr(kn_error_text(s.cx), "for one target"),
+          "%s", kn_error_text(s.cx));
     CHECK(!kn_tune_algorithm_get(-1).name && !kn_tune_algorithm_get(99).name, "out of range");
     CHECK(kn_processor_name(s.cx) && !*kn_processor_name(NULL), "a name, or none");
     kn_context_free(s.cx);
@@ -231,6 +266,7 @@ int main(void)
     test_measured();
     test_resumed();
     test_simulated();
+    test_device_simulated();
     test_refused();
     test_cross_simulated();
     test_cross_measured();

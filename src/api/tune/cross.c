@@ -92,9 +92,7 @@ static void predict(void *arg)
         if (!schedule_rewritten(s->p, found.space->directives, &s->bound.binding, &s->arena, graph))
             return;
     }
-    Draft d = *found.draft;
-    d.graph = graph;
-    a->ns   = cost_draft(&d, &s->machine);
+    a->ns = tune_predict(&found, graph, &s->machine, &s->arena);
 }
 
 /* The trial of a row in a column: of a simulation with what its model predicts. */

@@ -34,14 +34,30 @@ static bool stops(void *user)
     return ((const Search *)user)->stopped;
 }
 
-/* Is there time left beyond that of the last check: fresh processes, and turns of at least 4 ms? */
+/* Is there time left beyond that of the last check: fresh processes, and turns of at least their least length? */
 static bool goes_on(void *user)
 {
-    const double  least_turn = 0.004;
-    const Search *s          = user;
-    const double  turn       = s->workers.shortest > least_turn ? s->workers.shortest : least_turn;
-    const double  check      = TUNE_CHECK_ROUNDS * (s->opening + 2 * TUNE_CHECK_PAIRS * turn);
+    const Search *s     = user;
+    const double  turn  = fmax(s->workers.shortest, workers_turn(&s->workers));
+    const double  check = TUNE_CHECK_ROUNDS * (s->opening + 2 * TUNE_CHECK_PAIRS * turn);
     return !s->stopped && seconds(user) + check < s->budget;
+}
+
+/* Kernels are refused where a constant size of their memory cannot be proved; else a schedule has to be taken. */
+static bool is_bug(const Search *s, TuneFault fault)
+{
+    return fault && !(s->device && fault == TUNE_REFUSED);
+}
+
+/* Of a simulation: what a compiler would say. */
+static bool accepts(void *user, const TuneTrial *trial)
+{
+    Search *s = user;
+    Arena   scratch;
+    arena_init(&scratch, s->p->cx);
+    const bool taken = schedule_accepts_kernels(s->p, trial->text, &scratch);
+    arena_free(&scratch);
+    return taken;
 }
 
 static bool recall(void *user, const TuneTrial *trial, TuneOutcome *outcome)
@@ -63,7 +79,7 @@ static void tell_step(void *user, const TuneStep *step)
     if (!step->recalled)
         journal_add(&s->journal, step->trial->key, step->outcome, step->seconds);
     s->busy = s->busy || step->spread > TUNE_BUSY;
-    s->bugs += step->outcome->fault != TUNE_FINE;
+    s->bugs += is_bug(s, step->outcome->fault);
     if (!s->how->step)
         return;
     const kn_tune_step told = {
@@ -82,7 +98,7 @@ static void tell_step(void *user, const TuneStep *step)
         .left     = fmax(0, s->budget - step->seconds),
         .spread   = step->spread,
         .is_best  = !step->number || step->outcome->verdict == TUNE_WON,
-        .is_fault = step->outcome->fault != TUNE_FINE,
+        .is_fault = is_bug(s, step->outcome->fault),
         .is_busy  = step->spread > TUNE_BUSY,
         .recalled = step->recalled,
         .of       = s->of,
@@ -93,12 +109,13 @@ static void tell_step(void *user, const TuneStep *step)
 static void choose_host(Search *s)
 {
     if (s->how->simulate) {
-        s->simulation = (TuneSimulation){ .seed   = s->how->seed,
-                                          .budget = search_share * s->budget,
-                                          .user   = s,
-                                          .stops  = stops,
-                                          .recall = recall,
-                                          .step   = tell_step };
+        s->simulation = (TuneSimulation){ .seed    = s->how->seed,
+                                          .budget  = search_share * s->budget,
+                                          .user    = s,
+                                          .stops   = stops,
+                                          .accepts = s->device ? accepts : NULL,
+                                          .recall  = recall,
+                                          .step    = tell_step };
         tune_simulate(&s->simulation);
         s->host = s->simulation.host;
         return;
@@ -136,38 +153,54 @@ static bool start_workers(Search *s)
                                 .options       = s->options,
                                 .args          = s->args,
                                 .arg_count     = s->count,
+                                .device        = s->device,
                                 .compile_limit = compile_limit,
                                 .run_limit     = run_limit };
-    return backend_load(s->p->cx, backend_loading()) && workers_begin(&s->workers, &s->arena);
+    return backend_load(s->p->cx, backend_loading()) && (!s->device || workers_find_device(&s->workers)) &&
+           workers_begin(&s->workers, &s->arena);
 }
 
 /* ---- What is searched -------------------------------------------------------------------- */
 
-typedef struct Doubled {
+typedef struct Rewriting {
     Search    *s;
     TuneSpace *space;
     bool       made;
-} Doubled;
+} Rewriting;
 
-static void try_doubled(void *arg)
+static void try_rewriting(void *arg)
 {
-    Doubled *d = arg;
-    d->made = schedule_rewritten(d->s->p, d->space->directives, &d->s->bound.binding, &d->s->arena, &d->space->graph);
+    Rewriting *r = arg;
+    Search    *s = r->s;
+    r->made      = schedule_rewritten(s->p, r->space->directives, &s->bound.binding, &s->arena, &r->space->graph);
 }
 
-/* The pipeline, and the pipeline with its windows by doubling where that is possible. 0 after diagnostics. */
+/* The pipeline, and the pipeline with its windows by doubling, on a device also separated, where that is possible. 0
+ * after diagnostics. */
 static int make_spaces(Search *s)
 {
-    TuneSpace *spaces = s->spaces;
-    Text       text;
-    text_init(&text, &s->arena);
-    spaces[0].directives = "";
-    if (!graph_make(s->p, &s->arena, &s->bound.binding, &spaces[0].graph))
+    static const struct {
+        const char *name;
+        RuleId      rule;
+        int (*print)(Text *out, const Graph *g);
+        bool only_device;
+    } rewrites[] = { { "auto (gpu), windows separated", RULE_SEPARATE, separating_print, true },
+                     { "auto (gpu), windows by doubling", RULE_DOUBLE, doubling_print, false } };
+    int count    = 1;
+    s->spaces[0] = (TuneSpace){ .directives = "" };
+    if (!graph_make(s->p, &s->arena, &s->bound.binding, &s->spaces[0].graph))
         return 0;
-    const int windows    = doubling_print(&text, &spaces[0].graph);
-    spaces[1].directives = text_string(&text);
-    Doubled d            = { s, &spaces[1], false };
-    return windows && context_attempt(s->p->cx, try_doubled, &d) && d.made ? 2 : 1;
+    for (size_t i = 0; i < sizeof rewrites / sizeof *rewrites; i++) {
+        Text text;
+        text_init(&text, &s->arena);
+        if ((rewrites[i].only_device && !s->device) || !rewrites[i].print(&text, &s->spaces[0].graph))
+            continue;
+        s->spaces[count] =
+            (TuneSpace){ .directives = text_string(&text), .name = rewrites[i].name, .rule = rewrites[i].rule };
+        Rewriting r = { s, &s->spaces[count], false };
+        count += context_attempt(s->p->cx, try_rewriting, &r) && r.made;
+    }
+    return count;
 }
 
 /* ---- The text ---------------------------------------------------------------------------- */
@@ -182,16 +215,24 @@ static void print_sizes(const Search *s, Text *out)
     }
 }
 
+static void print_machine(const Search *s, Text *out)
+{
+    const Machine *m = &s->machine;
+    if (s->device)
+        text_printf(out, "; kernels for %s, %d multiprocessors", target_of_device(s->device)->name, m->device.sms);
+    else
+        text_printf(out, "; %d thread%s, vectors of %d bits", m->cores, m->cores == 1 ? "" : "s", m->vector_bits);
+}
+
 static void print_title(Search *s, Text *out, const TuneResult *r)
 {
-    char           day[32] = "";
-    const time_t   now     = time(NULL);
-    struct tm      date;
-    const Machine *m    = &s->machine;
-    const char    *name = kn_processor_name(s->p->cx);
+    char         day[32] = "";
+    const time_t now     = time(NULL);
+    struct tm    date;
+    const char  *name = s->device ? s->workers.device_name : kn_processor_name(s->p->cx);
     text_printf(out, "// Tuned by kiln tune (%s), for", s->algorithm->name);
     print_sizes(s, out);
-    text_printf(out, "; %d thread%s, vectors of %d bits", m->cores, m->cores == 1 ? "" : "s", m->vector_bits);
+    print_machine(s, out);
     if (s->how->simulate)
         text_printf(out, ", simulated with seed %llu.\n", (unsigned long long)s->how->seed);
     else if (localtime_r(&now, &date) && strftime(day, sizeof day, "%Y-%m-%d", &date))
@@ -217,8 +258,8 @@ static const char *title_of(Search *s)
     graph_print(&graph, &s->spaces[0].graph);
     text_printf(&out, "%s, %s, seed %llu,", s->p->name, s->algorithm->name, (unsigned long long)s->how->seed);
     print_sizes(s, &out);
-    text_printf(&out, "; %d threads, vectors of %d bits; program %llx", s->machine.cores, s->machine.vector_bits,
-                (unsigned long long)tune_key(text_string(&graph)));
+    print_machine(s, &out);
+    text_printf(&out, "; program %llx", (unsigned long long)tune_key(text_string(&graph)));
     return text_string(&out);
 }
 
@@ -242,15 +283,25 @@ static bool understand(Search *s)
     if (!s->algorithm || !options_take(s->p, s->given, &s->options) ||
         !targets_parse(cx, s->options.target, "host", &targets))
         return false;
-    if (targets.at[0].device) {
-        diag_status(cx, KN_ERROR_ARGUMENT, "kn_tune is for CPUs; schedules of kernels are not tuned yet");
+    s->device = targets.at[0].device;
+    if (targets.host || targets.count > 1) {
+        diag_status(cx, KN_ERROR_ARGUMENT, "kn_tune is for one target: a CPU, cuda or opencl");
+        return false;
+    }
+    if (s->device && s->algorithm != &tune_algorithms[0]) {
+        diag_status(cx, KN_ERROR_ARGUMENT, "the algorithm %s is for CPUs; %s tunes kernels", s->algorithm->name,
+                    tune_algorithms[0].name);
         return false;
     }
     const ScheduleRequest request = { .scheduler   = "auto",
                                       .machine     = s->how->machine,
                                       .cores       = s->options.threads,
                                       .vector_bits = s->options.target ? targets.at[0].vector_bits : 0 };
-    if (schedule_machine(s->p, &request, &s->machine) && schedule_sizes(s->p, s->args, s->count, &s->arena, &s->bound))
+    const bool            known =
+        schedule_machine(s->p, &request, &s->machine) && schedule_sizes(s->p, s->args, s->count, &s->arena, &s->bound);
+    if (s->device)
+        schedule_fit_device(s->device, &s->machine);
+    if (known)
         return true;
     if (!cx->error_count)
         diag_status(cx, KN_ERROR_ARGUMENT, "the sizes of outputs are not known: give inputs or sizes");
@@ -303,7 +354,8 @@ void search_run(Search *s, kn_tuned *out)
                           .m           = &s->machine,
                           .spaces      = s->spaces,
                           .space_count = s->space_count,
-                          .options     = { .budget = 2 },
+                          .options     = { .budget = 2, .no_products = s->device == DEVICE_OPENCL },
+                          .device      = s->device,
                           .host        = &s->host,
                           .seed        = s->how->seed,
                           .batch       = search_batch(s),

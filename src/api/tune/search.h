@@ -9,6 +9,7 @@
 #include "api/arguments.h"
 #include "api/tune/journal.h"
 #include "api/tune/workers.h"
+#include "ir/target.h"
 
 typedef struct Search {
     kn_pipeline           *p;
@@ -20,6 +21,7 @@ typedef struct Search {
     Arena                  arena; /* lives as long as the call; cx->call would not, in workers */
     kn_options             options;
     Arguments              bound;
+    DeviceKind             device; /* NONE: a CPU */
     const TuneAlgorithm   *algorithm;
     Workers                workers;
     Journal                journal;

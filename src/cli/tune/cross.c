@@ -4,8 +4,8 @@
  *
  * Cases   Without --simulate each --size is a row and a column, on this machine. Each --machine and each --schedule
  * adds rows: it cannot be run there, but what is tuned for it can be run here. With --simulate each size on each
- *         machine is a row and a column.
- * Inputs  are made up for each size; those of NAME.bench have one size, so that only its parameters are taken. */
+ *         machine is a row and a column. * Inputs that are missing are made up for each size; those of NAME.bench have
+ * one size, so that only its parameters are taken. */
 #include "cli/tune/tune.h"
 
 #include <stdlib.h>
@@ -96,16 +96,17 @@ static bool is_input(const Bindings *b, const char *operand)
     return false;
 }
 
-/* Of NAME.bench, without its inputs and sizes. */
+/* Of NAME.bench, if no arguments are given, without its inputs and sizes. */
 static int take_bench_parameters(Cross *x)
 {
-    Cli     *cli    = x->cli;
-    Bindings b      = { 0 };
-    int      status = cli->operand_count == 1 ? add_bench_file(cli) : DONE, kept = 1;
+    Cli       *cli    = x->cli;
+    Bindings   b      = { 0 };
+    const bool given  = cli->operand_count > 1;
+    int        status = given ? DONE : add_bench_file(cli), kept = 1;
     if (status == DONE)
         status = bindings_program(cli, &b);
     for (int i = 1; i < cli->operand_count && status == DONE; i++)
-        if (!is_input(&b, cli->operands[i]))
+        if (given || !is_input(&b, cli->operands[i]))
             cli->operands[kept++] = cli->operands[i];
     cli->operand_count = status == DONE ? kept : cli->operand_count;
     drop_option(cli, OPTION_SIZE);
@@ -177,7 +178,7 @@ static const char *label_of(const Cross *x, int size, int machine, const char *e
 static int add_size(Cross *x, int size)
 {
     const Bindings *b    = &x->bindings[size];
-    const char     *kept = x->t->how.simulate ? NULL : tuned_kept(x->cli, b, x->t->options.threads);
+    const char     *kept = x->t->how.simulate ? NULL : tuned_kept(x->cli, b, &x->t->options);
     const char     *name = label_of(x, size, -1, "");
     if (kept)
         say("%s: the kept schedule is taken", name);
@@ -291,7 +292,7 @@ static int run_cases(Cross *x)
         return report_about(x->cli, t->program);
     for (int i = 0; i < x->count; i++)
         if (x->size_of[i] >= 0)
-            tuned_keep(x->cli, &x->bindings[x->size_of[i]], t->options.threads, r.schedules[i]);
+            tuned_keep(x->cli, &x->bindings[x->size_of[i]], &t->options, r.schedules[i]);
     print_table(x, &r);
     say_faults(x, &r);
     return DONE;

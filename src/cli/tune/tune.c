@@ -274,7 +274,7 @@ static int tune_one(Tune *t)
         say_result(t, &result);
         status = write_schedule(t, result.schedule);
         if (!t->how.simulate)
-            tuned_keep(cli, &b, t->options.threads, result.schedule);
+            tuned_keep(cli, &b, &t->options, result.schedule);
         if (status == DONE)
             status = page_write(&t->page, result.schedule);
     }

@@ -176,7 +176,7 @@ static UnitText print_head_def(const Printer *p, const KernelShape *shape, int u
         else if (u.dims[d].copies)
             text_printf(p->out, ".unroll(%s)", u.dims[d].copies);
     const Kernel *kernel   = &p->k->kernels[p->k->d.choices[p->space.head].group];
-    const int     resident = kernel->cost.occupancy.blocks;
+    const int     resident = kernel->resident ? kernel->resident : kernel->cost.occupancy.blocks;
     text_printf(p->out, ".launch_bounds(%d, %d)", kernel->cost.thread_count, resident > 0 ? resident : 1);
     u.block  = block_count ? blocks[0] : NULL;
     u.thread = thread_count ? threads[0] : NULL;

@@ -5,6 +5,7 @@
  *         processes, so that what slows the machine down slows both. The ratio is the median over the pairs, and its
  *         chance that of a sign test in both directions.
  * From    Ragan-Kelley et al. 2013, section 6, figure 8. */
+#include "schedulers/tune/kernel_edits.h"
 #include "schedulers/tune/race.h"
 
 #include <math.h>
@@ -70,4 +71,31 @@ double tune_column(const TuneHost *host, TuneTrial *trials, int count, int own, 
     if (!cells[own].fault)
         cells[own] = (TuneCell){ .ratio = 1, .chance = 1 };
     return cells[own].fault ? 0 : least;
+}
+
+/* ---- Predictions ------------------------------------------------------------------------- */
+
+/* The same stages and blocks on another graph. */
+static double predict_kernels(const KernelDraft *from, const Graph *g, const Machine *m, Arena *arena)
+{
+    KernelDraft k     = kernel_edits_copy(from, arena);
+    k.d.graph         = g;
+    k.device          = &m->device;
+    KernelSpace space = kernel_space(&k, false, arena);
+    for (int i = 0; i < k.d.group_count; i++) {
+        if (k.left[k.d.groups[i].head])
+            continue;
+        kernel_space_begin(&space, k.d.groups[i].head);
+        kernel_evaluate(&space, &k.kernels[i].shape, &k.kernels[i].cost);
+    }
+    return kernel_draft_cost(&k);
+}
+
+double tune_predict(const TuneFound *found, const Graph *g, const Machine *m, Arena *arena)
+{
+    if (found->kernels)
+        return predict_kernels(found->kernels, g, m, arena);
+    Draft d = *found->draft;
+    d.graph = g;
+    return cost_draft(&d, m);
 }
