@@ -63,7 +63,7 @@ static const char *error(void)
 }
 
 static const DeviceEntry entries[] = { { "mat_mul", NULL, "A:b B:b out:b" }, { NULL, NULL, NULL } };
-static const DevicePeer  peer      = { "cublas", entries, open_peer, prepare, call, wait, release, forget, error };
+static const DevicePeer  peer = { "cublas", entries, open_peer, prepare, call, wait, release, forget, error, NULL };
 
 const DevicePeer *blas_peer(void)
 {

@@ -51,6 +51,9 @@ typedef struct DevicePeer {
     void (*release)(void *prepared);
     void (*forget)(void); /* frees all that is kept between calls, compiled kernels among it */
     const char *(*error)(void);
+    /* Calls it a few times, kernel by kernel, and tells the us, registers and spilled bytes of each; NULL: it cannot.
+     */
+    const char *(*kernels)(void *prepared);
 } DevicePeer;
 
 #endif

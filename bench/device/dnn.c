@@ -177,7 +177,7 @@ static const char *error(void)
 }
 
 static const DeviceEntry entries[] = { { "conv_layer", NULL, "in:b filter:b bias:b out:b" }, { NULL, NULL, NULL } };
-static const DevicePeer  peer      = { "cudnn", entries, open_peer, prepare, call, wait, release, forget, error };
+static const DevicePeer  peer      = { "cudnn", entries, open_peer, prepare, call, wait, release, forget, error, NULL };
 
 const DevicePeer *dnn_peer(void)
 {

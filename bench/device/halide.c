@@ -126,4 +126,6 @@ static const char *error(void)
     return complaint;
 }
 
-const DevicePeer device_peer = { PEER_NAME, halide_entries, open_peer, prepare, call, wait, release, forget, error };
+const DevicePeer device_peer = {
+    PEER_NAME, halide_entries, open_peer, prepare, call, wait, release, forget, error, NULL
+};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Measures on a GPU what lies beside this program.
  *
- *     measure [--quick | --brief] [--golden] [--seconds N] [--out FILE] [APP ...]
+ *     measure [--quick | --brief] [--golden] [--kernels] [--seconds N] [--out FILE] [APP ...]
  *
  * Takes   the cases, the libraries peer-*.so beside the program (device.h says what they are), goldens.
  * Gives   a table on stdout, and a line of JSON for each thing that was measured in FILE (device.jsonl).
@@ -12,8 +12,8 @@
  * --golden: only goldens, no times. Times are measured after 3 calls. `sync` is that of a call and waiting for it,
  * `batch` that of up to 100 calls and waiting for all of them, divided by their number: the least of 10 batches.
  * --quick has fewer batches, and --brief shorter ones: it is for many schedules of each case, so the driver compiles
- * all kernels first, several cases at a time, and keeps them in a cache of its own. --seconds: cases that would begin
- * later are left out, and said.
+ * all kernels first, several cases at a time, and keeps them in a cache of its own. --kernels: the times of Kiln's
+ * kernels one by one, too, in FILE. --seconds: cases that would begin later are left out, and said.
  */
 #include "cuda.h"
 #include "program.h"
@@ -52,7 +52,7 @@ static const size_t copy_bytes    = (size_t)2 << 30;
 static struct {
     char        folder[4096];
     const char *out;
-    bool        quick, brief, golden;
+    bool        quick, brief, golden, kernels;
     double      seconds; /* 0: no limit */
     char      **apps;
     int         app_count;
@@ -97,8 +97,9 @@ static void write_field(const char *name, const char *text)
 }
 
 typedef struct Times {
-    double first, sync, median, batch; /* ms */
-    int    calls;
+    double      first, sync, median, batch; /* ms */
+    int         calls;
+    const char *kernels; /* NULL: not asked for */
 } Times;
 
 /* A variant of a case: its times, or how it failed. */
@@ -117,6 +118,8 @@ static void write_result(const Case *c, const char *peer, const char *variant, d
     if (t)
         fprintf(results, "\"first_ms\": %.4f, \"sync_ms\": %.5f, \"sync_median_ms\": %.5f, \"batch_ms\": %.5f, ",
                 t->first, t->sync, t->median, t->batch);
+    if (t && t->kernels)
+        write_field("kernels", t->kernels);
     fprintf(results, "\"golden\": %s, \"bytes\": %.0f}\n", c->golden ? "true" : "false", bytes);
     fflush(results);
 
@@ -356,6 +359,7 @@ static void measure(Setting *s, const DevicePeer *peer, const DeviceEntry *entry
         write_result(s->c, peer->name, variant, s->bytes, NULL, agreement, what_failed(peer));
         return;
     }
+    t.kernels = timed && options.kernels && peer->kernels ? peer->kernels(prepared) : NULL;
     write_result(s->c, peer->name, variant, s->bytes, timed ? &t : NULL, agreement, NULL);
     peer->release(prepared);
 }
@@ -543,10 +547,12 @@ int main(int argc, char **argv)
             options.seconds = atof(argv[++k]);
         else if (!strcmp(argv[k], "--golden"))
             options.golden = true;
+        else if (!strcmp(argv[k], "--kernels"))
+            options.kernels = true;
         else if (!strcmp(argv[k], "--out") && k + 1 < argc)
             options.out = argv[++k];
         else
-            fail("usage: %s [--quick | --brief] [--golden] [--seconds N] [--out FILE] [APP ...]", argv[0]);
+            fail("usage: %s [--quick | --brief] [--golden] [--kernels] [--seconds N] [--out FILE] [APP ...]", argv[0]);
     }
     options.apps      = argv + k;
     options.app_count = argc - k;

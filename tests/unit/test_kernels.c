@@ -74,6 +74,34 @@ static KernelCost cost_of(GraphOf *o, KernelDraft *k, int64_t tile_x, int64_t ti
     return cost;
 }
 
+/* The cycles of the L1 that a sum over rows of `steps` asks for, four points of a row to a thread. */
+static double accesses_of(const char *steps)
+{
+    GraphOf o;
+    char    program[200];
+    snprintf(program, sizeof program,
+             "param n : i32 = 9\ninput in : f32(x, y)\noutput out\nout(x, y) = sum(in(x+i, y) for i in 0..%s)\n"
+             "estimate out(1536, 2560)\n",
+             steps);
+    graph_of(&o, program);
+    o.machine.device        = device_of("h200");
+    KernelDraft       k     = scheduler_gpu(&o.graph, &o.machine, &(SchedulerOptions){ .budget = 2 }, &o.arena);
+    KernelSpace       s     = kernel_space(&k, false, &o.arena);
+    const KernelShape shape = { .tile = { 128, 4 }, .each = { 4, 1 } };
+    KernelCost        cost;
+    kernel_space_begin(&s, o.graph.node_count - 1);
+    kernel_evaluate(&s, &shape, &cost);
+    graph_of_end(&o);
+    return cost.term[KERNEL_ACCESSES];
+}
+
+/* Neighbours share what copies of a step read, but an iteration of a loop shares nothing with the next one. */
+static void test_steps(void)
+{
+    const double copies = accesses_of("9"), loop = accesses_of("n");
+    CHECK(loop > 2 * copies, "%g ns in a loop, %g in copies", loop, copies);
+}
+
 /* The tile of 32x12 of section 3: W has four rows more, in shared memory. */
 static void test_listing(void)
 {
@@ -177,6 +205,31 @@ static void test_classes(void)
           "g(x, y, i32(edge(in)(4*x+i, 4*y+j) * 8), c) += f32(c) + edge(in)(4*x+i, 4*y+j) for j in 0..4, i in 0..4\n"
           "out(x, y, z, c) = g(x, y, z, c) + g(x+1, y, z, c)\nestimate out(300, 400, 8, 2)\n",
           { .no_patterns = true } },
+        /* the one stage that reads a grid has its cells in shared memory, as many bins of them as there is room for */
+        { "g.compute_at(b, xo)",
+          "param bins : f32 = 40\ninput in : f32(x, y)\noutput out\ng(x, y, z, c) = 0.0\n"
+          "g(x, y, i32(clamp(edge(in)(4*x+i, 4*y+j), 0, 1) * bins), c) += f32(c) + in(4*x+i, 4*y+j) for j in 0..4, i "
+          "in "
+          "0..4\n"
+          "b(x, y, z, c) = g(x, y, z-1, c) + g(x, y, z+1, c)\n"
+          "out(x, y) = b(x/4, y/4, i32(clamp(in(x, y), 0, 1) * bins), 0) + b(x/4+1, y/4, 3, 1)\nestimate out(1536, "
+          "2560)\n",
+          { .no_patterns = true } },
+        { ".split(z, zo, zi, 14)",
+          "param bins : f32 = 40\ninput in : f32(x, y)\noutput out\ng(x, y, z, c) = 0.0\n"
+          "g(x, y, i32(clamp(edge(in)(4*x+i, 4*y+j), 0, 1) * bins), c) += f32(c) + in(4*x+i, 4*y+j) for j in 0..4, i "
+          "in "
+          "0..4\n"
+          "b(x, y, z, c) = g(x, y, z-1, c) + g(x, y, z+1, c)\n"
+          "out(x, y) = b(x/4, y/4, i32(clamp(in(x, y), 0, 1) * bins), 0) + b(x/4+1, y/4, 3, 1)\nestimate out(1536, "
+          "2560)\n",
+          { .no_fusion = true } },
+        /* a stage that was inlined is stored where its readers compute it for each step of theirs */
+        { "p.compute_at(out, xo)",
+          "input in : f32(x, y)\noutput out\ng(x, y) = exp(in(x, y)) * sqrt(in(x, y))\nh(x, y) = g(x, y) + 1\n"
+          "p(x, y) = h(x, y) * in(x, y)\ns(x, y) = sum(p(x + i, y) for i in -4..5)\n"
+          "out(x, y) = sum(s(x, y + j) for j in -4..5)\nestimate out(1536, 2560)\n",
+          { .no_places = true } },
         /* steps that read a table of numbers are copies */
         { ".unroll(d)",
           "input in : f32(x, y)\noutput out\nh(d) = d*d % 7\n"
@@ -231,6 +284,7 @@ int main(void)
 {
     test_occupancy();
     test_listing();
+    test_steps();
     test_figures();
     test_classes();
     test_apps();

@@ -185,8 +185,14 @@ static void add_text_row(Text *out, const char *const *cells)
 }
 
 /* What schedules a function that has no tiles. */
-static const char *left_words(const KernelDraft *k, int head)
+static const char *left_words(const KernelDraft *k, int head, Arena *arena)
 {
+    const GraphNode *node = &k->d.graph->nodes[head];
+    if (k->cells[head])
+        return arena_printf(arena, "by its pattern, with cells of %s in shared memory",
+                            k->d.graph->nodes[k->cells[head] - 1].func->name);
+    if (node->out_count && k->cells[node->out[0]->consumer] == head + 1)
+        return arena_printf(arena, "in blocks of %s", k->d.graph->nodes[node->out[0]->consumer].func->name);
     return k->patterns && kernel_pattern_of(&k->d, head) != KERNEL_PLAIN ? "by its pattern"
                                                                          : "as the compiler's default has it";
 }
@@ -199,7 +205,7 @@ void explain_kernels(Text *out, const KernelDraft *k, const char *report)
     for (int i = 0; i < k->d.group_count; i++) {
         const int head = k->d.groups[i].head;
         if (k->left[head]) {
-            text_printf(out, "%-16s %s\n", k->d.graph->nodes[head].func->name, left_words(k, head));
+            text_printf(out, "%-16s %s\n", k->d.graph->nodes[head].func->name, left_words(k, head, out->arena));
             continue;
         }
         kernel_row(k, i, report, out->arena, cells);
@@ -282,7 +288,7 @@ void explain_kernels_html(Text *out, const KernelDraft *k, const char *report, c
             text_add(out, "<tr><td class=\"words\">");
             explain_escape(out, k->d.graph->nodes[head].func->name);
             text_printf(out, "</td><td class=\"words\" colspan=\"%d\">%s</td></tr>\n", COLUMNS - 1,
-                        left_words(k, head));
+                        left_words(k, head, out->arena));
             continue;
         }
         kernel_row(k, i, report, out->arena, cells);

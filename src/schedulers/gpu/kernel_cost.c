@@ -14,7 +14,7 @@
  *               latency     waves of blocks, each as long as its stages wait for what they read,
  *           and a part of the others, which overlap imperfectly, and the launch. */
 #include "ir/fold.h"
-#include "schedulers/gpu/kernels.h"
+#include "schedulers/gpu/kernel_points.h"
 #include "schedulers/graph/constants.h"
 
 #include <math.h>
@@ -34,11 +34,6 @@ typedef struct UnitWork {
 } UnitWork;
 
 static double least(double a, double b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t least_int(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
@@ -106,106 +101,16 @@ static Box box_read(const Edge *e, int rank, const Box *reader)
     return box;
 }
 
-/* ---- Points ------------------------------------------------------------------------------ */
-
-static double steps_of(const GraphNode *node, int update)
-{
-    return update < 0 ? 1 : node->defs[update + 1].steps;
-}
-
-/* The span of what one index of an edge reads, as the code tells elements apart: quotients of places whose remainder
- * is not known are expressions of their own, whatever their values. */
-static KernelSpan span_read(const Edge *e, int d, const KernelSpan *reader)
-{
-    const AccessRange *r = &e->access[d];
-    if (r->var < 0)
-        return (KernelSpan){ (double)(floor_div(r->hi, r->den) - floor_div(r->lo, r->den) + 1), 1 };
-    const KernelSpan of   = reader[r->var];
-    const int64_t    by   = of.aligned * (r->num < 0 ? -r->num : r->num);
-    const double     wide = (double)(r->hi - r->lo), long_way = fabs((double)r->num) * (of.points - 1) + wide;
-    if (r->den == 1)
-        return (KernelSpan){ long_way + 1, least_int(by, MOST_ALIGNED) };
-    if (by && by % r->den == 0)
-        return (KernelSpan){ floor(long_way / (double)r->den) + 1, least_int(by / r->den, MOST_ALIGNED) };
-    return (KernelSpan){ of.points * least(e->accesses, wide + 1), 1 };
-}
-
-static double span_points(const KernelSpace *s, int node)
-{
-    double points = 1;
-    for (int d = 0; d < s->g->nodes[node].rank; d++)
-        points *= s->span[node][d].points;
-    return points;
-}
-
-/* What a node reads of others is added to their spans. */
-static void add_to_spans(KernelSpace *s, int node)
-{
-    for (int i = 0; i < s->g->nodes[node].in_count; i++) {
-        const Edge *e = s->g->nodes[node].in[i];
-        for (int d = 0; d < s->g->nodes[e->producer].rank; d++) {
-            const KernelSpan now = span_read(e, d, s->span[node]), had = s->span[e->producer][d];
-            s->span[e->producer][d] =
-                (KernelSpan){ fmax(now.points, had.points),
-                              had.points > 0 ? least_int(now.aligned, had.aligned) : now.aligned };
-        }
-    }
-}
-
-/* The spans of a thread of a unit begin with its own points. */
-static void begin_spans(KernelSpace *s, int unit, const int64_t *each)
-{
-    for (int i = 0; i < s->among_count; i++) {
-        const GraphNode *node = &s->g->nodes[s->among[i]];
-        memset(s->span[s->among[i]], 0, sizeof s->span[0]);
-        for (int k = 0; k < node->in_count; k++)
-            memset(s->span[node->in[k]->producer], 0, sizeof s->span[0]);
-    }
-    for (int d = 0; d < s->g->nodes[unit].rank; d++)
-        s->span[unit][d] = (KernelSpan){ (double)box_extent(&s->thread[unit], d),
-                                         unit == s->head ? kernel_alignment(s, d, each[d]) : 1 };
-}
-
-/* The points of each node of the group that are computed for these boxes, in s->points: those of its box, or of a
- * thread's spans, but no more than are read where data decide the place; in s->at_once those of one step of
- * reductions. Readers come first. `unit` -1: of a whole block. */
-static void find_points(KernelSpace *s, const Box *boxes, int unit, const int64_t *each)
-{
-    if (unit >= 0)
-        begin_spans(s, unit, each);
-    for (int i = s->among_count; i-- > 0;) {
-        const int        n    = s->among[i];
-        const GraphNode *node = &s->g->nodes[n];
-        double           read = 0, once = 0;
-        for (int k = 0; k < node->out_count; k++) {
-            const Edge *e = node->out[k];
-            if (!s->within[e->consumer])
-                continue;
-            read += s->points[e->consumer] * steps_of(&s->g->nodes[e->consumer], e->update) * e->accesses;
-            once += s->at_once[e->consumer] * e->accesses;
-        }
-        const bool given = n == (unit < 0 ? s->head : unit);
-        s->within[n]     = given || unit < 0 || kernel_in_threads(s, n, unit);
-        const double all = !s->within[n] ? 0 : unit >= 0 ? span_points(s, n) : (double)points_of(s, boxes, n);
-        s->points[n]     = given ? all : least(all, read);
-        s->at_once[n]    = given ? all : least(all, once);
-        if (unit >= 0 && s->points[n] > 0)
-            add_to_spans(s, n);
-    }
-    for (int i = 0; i < s->among_count; i++)
-        s->within[s->among[i]] = false;
-}
-
 /* ---- Work -------------------------------------------------------------------------------- */
 
-/* Elements that are read at a time: by a pure definition all, by an update those of one step. */
+/* Elements that are read at a time: by a pure definition, and by an inlined sum, all; else those of one step. */
 static double held_of(const KernelSpace *s, const Edge *e, const Box *reader)
 {
     double held = 1;
     for (int d = 0; d < s->g->nodes[e->producer].rank; d++) {
         const AccessRange *r = &e->access[d];
-        if (e->update < 0)
-            held *= span_read(e, d, s->span[e->consumer]).points;
+        if (e->update < 0 || s->k->d.choices[e->consumer].where == WHERE_INLINE)
+            held *= kernel_span_read(s, e, d).points;
         else if (r->var >= 0)
             held *= fmax(1, (double)(box_extent(reader, r->var) * r->num) / (double)r->den);
     }
@@ -227,10 +132,11 @@ static int note_reads(KernelSpace *s, int node, const Box *boxes, int unit, int 
         for (int k = 0; k < count; k++)
             fresh &= s->touched[k] != p;
         add_to_hull(&s->hull[p], &read, s->g->nodes[p].rank, fresh);
-        s->asked[p] = (fresh ? 0 : s->asked[p]) + points * steps_of(n, e->update) * e->accesses;
+        s->asked[p] = (fresh ? 0 : s->asked[p]) + points * kernel_steps_of(n, e->update) * e->accesses;
         if (unit >= 0)
-            s->held[p] =
-                fmax(fresh ? 0 : s->held[p], least(held_of(s, e, &boxes[node]), s->at_once[node] * e->accesses));
+            s->held[p] = fmax(fresh ? 0 : s->held[p],
+                              least(held_of(s, e, &boxes[node]),
+                                    s->at_once[node] * kernel_copies_at_once(s, node, e->update) * e->accesses));
         if (fresh)
             s->touched[count++] = p;
     }
@@ -240,7 +146,9 @@ static int note_reads(KernelSpace *s, int node, const Box *boxes, int unit, int 
 /* Distinct elements that a block, or a thread, reads of a node: no more than there are reads. */
 static double elements_read(const KernelSpace *s, int p, bool of_block)
 {
-    return least(of_block ? (double)box_points(&s->hull[p], s->g->nodes[p].rank) : span_points(s, p), s->asked[p]);
+    return least(of_block ? (double)box_points(&s->hull[p], s->g->nodes[p].rank)
+                          : s->repeats[p] * kernel_span_points(s, p),
+                 s->asked[p]);
 }
 
 /* Elements along the first dimension of a producer from a point of a unit to the next along x. */
@@ -282,7 +190,7 @@ static void count_loads(const KernelSpace *s, int unit, const int64_t *each, int
         const double     elements = elements_read(s, p, false), stride = stride_of(s, unit, p);
         const double     bytes = (double)from->bytes;
         const double     row   = from->rank ? fmax(1, least(elements, s->span[p][0].points)) : 1;
-        const double     own   = stride == 1 && from->rank ? least(across, row) : 0;
+        const double     own   = stride == 1 && from->rank && !s->shifted[p] ? least(across, row) : 0;
         const double     wide  = own > 0 ? width_of(from, own) : 1;
         const double     rows = elements / row, loads = rows * (own / wide + row - own);
         w->loads += loads;
@@ -292,16 +200,6 @@ static void count_loads(const KernelSpace *s, int unit, const int64_t *each, int
         w->from_memory |= !kernel_is_unit(s, p);
         w->live += s->held[p] * fmax(1, bytes / 4);
     }
-}
-
-/* Copies of a step that a definition has in the code. */
-static double copies_of_steps(const KernelSpace *s, int node, int def)
-{
-    const int64_t steps = kernel_steps_of_table(s->k, node);
-    return s->k->table[node]                                      ? 0
-           : !def                                                 ? 1
-           : s->k->d.choices[node].where == WHERE_INLINE || steps ? s->g->nodes[node].defs[def].steps
-                                                                  : 1;
 }
 
 /* Operations of the copies of a thread's points, each with all that is inlined into it. */
@@ -314,12 +212,12 @@ static double code_of(KernelSpace *s, int unit, const int64_t *each)
         copies *= d < s->g->nodes[unit].rank ? (double)each[d] : 1;
     }
     kernel_find_threads(s, unit, ones);
-    find_points(s, s->thread, unit, ones);
+    kernel_find_points(s, s->thread, unit, ones);
     for (int i = 0; i < s->among_count; i++) {
         const int        n    = s->among[i];
         const GraphNode *node = &s->g->nodes[n];
         for (int k = 0; k < node->def_count; k++)
-            operations += s->at_once[n] * (node->defs[k].ops + node->defs[k].loads) * copies_of_steps(s, n, k);
+            operations += s->at_once[n] * (node->defs[k].ops + node->defs[k].loads) * kernel_copies_of_steps(s, n, k);
     }
     return operations * copies;
 }
@@ -330,7 +228,7 @@ static UnitWork unit_work(KernelSpace *s, int unit, const int64_t *each)
     UnitWork w     = { .steps = 1, .code = code_of(s, unit, each) };
     int      count = 0;
     kernel_find_threads(s, unit, each);
-    find_points(s, s->thread, unit, each);
+    kernel_find_points(s, s->thread, unit, each);
     for (int i = 0; i < s->among_count; i++) {
         const int        n      = s->among[i];
         const GraphNode *node   = &s->g->nodes[n];
@@ -343,7 +241,7 @@ static UnitWork unit_work(KernelSpace *s, int unit, const int64_t *each)
             w.steps = fmax(w.steps, steps);
         }
         if (n != unit)
-            w.live += s->at_once[n] * fmax(1, (double)node->bytes / 4) *
+            w.live += s->at_step[n] * fmax(1, (double)node->bytes / 4) *
                       (s->k->d.choices[n].where == WHERE_INSIDE ? 1 : INLINED_REGISTERS);
         count = note_reads(s, n, s->thread, unit, count);
     }
@@ -382,7 +280,7 @@ static Traffic traffic_of(KernelSpace *s, double blocks)
     const Device *device = s->k->device;
     Traffic       t      = { 0 };
     int           count  = 0;
-    find_points(s, s->block, -1, NULL);
+    kernel_find_points(s, s->block, -1, NULL);
     for (int i = 0; i < s->among_count; i++)
         if (s->points[s->among[i]] > 0)
             count = note_reads(s, s->among[i], s->block, -1, count);

@@ -119,79 +119,6 @@ static void print_histogram(Text *out, const Func *f)
                 vt, ue);
 }
 
-/* What a row of steps reads is in registers, where its places follow from the cell and the step by constants. */
-static void print_grid_rows(Text *out, const Draft *d, int s, int64_t wide)
-{
-    const GraphNode *node = &d->graph->nodes[s];
-    const Func      *f    = node->func;
-    const Update    *u    = &f->updates[0];
-    for (int i = 0; i < node->in_count; i++) {
-        const Edge      *e    = node->in[i];
-        const GraphNode *from = &d->graph->nodes[e->producer];
-        int              dim = -1, moved = 0;
-        if (e->update < 0 || from->kind != NODE_PURE || e->gathers || d->choices[e->producer].where != WHERE_INLINE)
-            continue;
-        for (int k = 0; k < from->rank; k++)
-            if (def_movers(d->graph->pipeline, f, 0, from->func, k) >> (KN_MAX_RANK + u->rvar_count - 1) & 1) {
-                dim = k;
-                moved++;
-            }
-        if (moved != 1 || e->accesses != 1)
-            continue;
-        text_printf(out, "%s.stage(%s.update(0)).compute_at(%s.update(0), %s).store_in(register).unroll(%s, %lld)\n",
-                    from->func->name, f->name, f->name, u->rvars[u->rvar_count - 2].name, from->func->args[dim],
-                    (long long)wide);
-    }
-}
-
-/* A thread for each cell of a grid: its planes side by side, which share what they read; a row of its steps is read
- * before the first of them is added. */
-static void print_grid(Text *out, const Draft *d, int s)
-{
-    const GraphNode *node = &d->graph->nodes[s];
-    const Func      *f    = node->func;
-    const Update    *u    = &f->updates[0];
-    const RVar      *row  = &u->rvars[u->rvar_count - 1];
-    const int64_t    wide = rvar_steps(row);
-    const bool       rows = wide > 1 && wide <= GRID_MOST_ROW;
-    for (int k = -1; k < 1; k++) {
-        LoopNames   names = loop_names(out->arena, f, k);
-        const char *xo = loop_name(&names, f->args[0], "o"), *xi = loop_name(&names, f->args[0], "i"),
-                   *yo = loop_name(&names, f->args[1], "o"), *yi = loop_name(&names, f->args[1], "i");
-        const char *order[MOST_LOOP_NAMES], *blocks[KN_MAX_RANK] = { xo, yo };
-        int         count = 0, block_count = 2, planes = -1;
-        kernel_print_name(out, f, k);
-        text_printf(out, "%s.split(%s, %s, %s, %d).split(%s, %s, %s, %d)", k < 0 ? ".compute_root()" : "", f->args[0],
-                    xo, xi, WARP_SIZE, f->args[1], yo, yi, GRID_ROWS);
-        for (int i = 2; i < f->rank; i++) {
-            const bool free = k < 0 || d->facts[s].defs[1].free >> i & 1;
-            if (free && k >= 0 && planes < 0 && node_extent(node, i) <= KERNEL_FEW_PLANES)
-                planes = i;
-            else if (free)
-                blocks[block_count++] = f->args[i];
-        }
-        if (planes >= 0)
-            order[count++] = f->args[planes];
-        for (int i = k < 0 ? 0 : u->rvar_count; i-- > 0;)
-            order[count++] = u->rvars[i].name;
-        block_count    = kernel_fuse_blocks(out, blocks, block_count);
-        order[count++] = xi;
-        order[count++] = yi;
-        for (int i = 0; i < block_count; i++)
-            order[count++] = blocks[i];
-        kernel_print_list(out, "reorder", order, count);
-        kernel_print_list(out, "gpu_blocks", blocks, block_count);
-        text_printf(out, ".gpu_threads(%s, %s)", xi, yi);
-        if (planes >= 0)
-            text_printf(out, ".unroll(%s, %lld)", f->args[planes], (long long)node_extent(node, planes));
-        if (k >= 0 && rows)
-            text_printf(out, ".unroll(%s)", row->name);
-        text_add(out, "\n");
-    }
-    if (rows && u->rvar_count > 1)
-        print_grid_rows(out, d, s, wide);
-}
-
 static void print_table(Text *out, const Draft *d, int s)
 {
     const Func *f = d->graph->nodes[s].func;
@@ -303,11 +230,13 @@ void kernel_pattern_print(Text *out, const KernelDraft *k, int s)
 {
     const Draft     *d    = &k->d;
     const GraphNode *node = &d->graph->nodes[s];
+    if (k->cells[s])
+        kernel_print_cells(out, k, s);
     switch (kernel_pattern_of(d, s)) {
     case KERNEL_PLAIN: break;
     case KERNEL_HISTOGRAM: print_histogram(out, node->func); break;
     case KERNEL_TABLE: print_table(out, d, s); break;
-    case KERNEL_GRID: print_grid(out, d, s); break;
+    case KERNEL_GRID: kernel_print_grid(out, k, s); break;
     case KERNEL_SCAN:
         for (int u = -1; u < node->func->update_count; u++)
             print_scan_def(out, k, s, u);

@@ -14,4 +14,8 @@ void kernel_print_list(Text *out, const char *directive, const char *const *name
 /* Loops over blocks beyond the third become one with the third. Gives their number. */
 int kernel_fuse_blocks(Text *out, const char **blocks, int count);
 
+/* A grid of histograms with memory of its own, and the kernel of a stage that has the cells of one in shared memory. */
+void kernel_print_grid(Text *out, const KernelDraft *k, int s);
+void kernel_print_cells(Text *out, const KernelDraft *k, int reader);
+
 #endif

@@ -74,6 +74,7 @@ typedef struct KernelDraft {
     int          *nested;   /* by node, WHERE_INSIDE: 1 + the unit in whose threads it is computed; 0: shared memory */
     bool         *left;     /* by node: it has no tiles: a pattern, or the compiler's default kernels */
     bool         *table;    /* by node: its elements are numbers in the steps that read it, which are copies */
+    int          *cells;    /* by node: 1 + the grid whose cells a block of its kernel has in shared memory; 0: none */
     bool          patterns; /* those that are left have the schedules of their patterns */
     bool          products; /* long sums of products have the blocks of kernel_products.c */
     bool          memory;   /* sums of heads are accumulated in memory, step by step */
@@ -84,6 +85,10 @@ typedef struct KernelDraft {
 typedef enum KernelPattern { KERNEL_PLAIN, KERNEL_HISTOGRAM, KERNEL_TABLE, KERNEL_SCAN, KERNEL_GRID } KernelPattern;
 KernelPattern kernel_pattern_of(const Draft *d, int s);
 void          kernel_pattern_print(Text *out, const KernelDraft *k, int s);
+/* The stage whose kernel had better have the cells of this grid in shared memory; -1: none (kernel_grid.c). */
+int kernel_grid_reader(const KernelDraft *k, int s);
+/* The time of a grid: in memory, or in the shared memory of its reader's kernel. */
+double kernel_grid_ns(const KernelDraft *k, int s, bool shared);
 /* Is this scan stored transposed, so that its readers take it through shared memory? */
 bool kernel_is_turned(const KernelDraft *k, int s);
 void kernel_print_turned(Text *out, const Func *f, const Func *reader, const char *block);
@@ -116,8 +121,11 @@ typedef struct KernelSpace {
     bool        *given, *member;       /* all false between calls */
     Box         *block, *thread;       /* boxes of a block, of a thread */
     Box         *hull;                 /* of what is read of a node */
-    double      *points, *at_once;     /* of a node that are computed, in all and in one step of a reduction */
+    double      *points;               /* of a node that are computed */
+    double      *at_once, *at_step;    /* of these, those of one iteration of a loop over steps, and of one step */
     bool        *within;               /* all false between calls */
+    double      *repeats;              /* iterations of a thread that each have a node's span of their own */
+    bool        *shifted;              /* by node: the steps of a loop move along its rows */
     double      *asked, *held;         /* reads of a node; elements of it that are read at a time */
     int         *touched;              /* nodes that are read */
     uint32_t (*depends)[KN_MAX_RANK];  /* by node and dimension: the dimensions of the head that it moves with */

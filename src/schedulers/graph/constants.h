@@ -100,6 +100,8 @@ enum {
     SECTOR_BYTES               = 32,       /* bytes         known     of a sector, the least that the L2 gives */
     REGISTERS_BASE             = 18,       /* registers     measured  of a thread beside what it reads: ptxas 13.0, blur
                                                                       with 1x1 to 4x16 points of a thread */
+    MANY_REGISTERS             = 96,       /* registers     chosen    of a thread, from which on the prediction may fall
+                                                                      short by REGISTERS_MARGIN */
     MOST_THREAD_CODE           = 6000,     /* operations    chosen    of the copies of a thread */
     THREAD_OVERHEAD            = 16,       /* operations    chosen    of a thread, for addresses and its tests */
     KERNEL_MOST_COPIES         = 48,       /* points        chosen    of a thread */
@@ -118,6 +120,10 @@ enum {
                                                                       tables are numbers */
     GRID_ROWS                  = 4,        /* cells         chosen    of a block of a grid, along y */
     GRID_MOST_ROW              = 16,       /* steps         chosen    of a cell that are read at once */
+    CELLS_WIDE                 = 16,       /* cells         chosen    of a block that has a grid in shared memory */
+    CELLS_HIGH                 = 8,        /* cells         chosen    likewise, along y */
+    CELLS_MOST_BINS            = 16,       /* bins          chosen    of its threads, in copies */
+    CELLS_BLOCKS               = 6,        /* blocks        chosen    that its shared memory leaves room for */
     TURNED_TILE                = 32,       /* points        chosen    of a tile of a transposed scan, both ways */
     TURNED_EACH                = 8,        /* points        chosen    of a thread that turns it back */
     TURNED_THREADS             = 128,      /* threads       chosen    that load what a warp scans */
@@ -144,8 +150,11 @@ static const double L2_KEPT                    = 0.3;    /* of the L2     chosen
                                                                                     reader finds it there */
 static const double INLINED_REGISTERS          = 0.2;    /* registers     measured  for a point of an inlined stage:
                                                                                     ptxas 13.0, unsharp */
-static const double MOST_PRESSURE              = 1.0;    /* of registers  chosen    that a thread would have, over those
+static const double MOST_PRESSURE              = 0.8;    /* of registers  chosen    that a thread would have, over those
                                                                                     that there are, without spills */
+static const double REGISTERS_MARGIN           = 1.25;   /* of registers  measured  that a thread may need beyond those
+                                                                                    predicted, where these are many:
+                                                                                    ptxas 13.0, tophat and flow */
 static const double LEAST_BUSY                 = 0.4;    /* of its rate   chosen    at which few warps issue */
 static const double KERNEL_GAIN                = 0.99;   /* of the time   chosen    predicted, relative to that before:
                                                                                     a stage goes elsewhere for more */

@@ -123,10 +123,15 @@ static void begin(Gpu *u)
     d->group_count = 0;
     if (!u->options->no_inlining)
         find_tables(u);
+    for (int s = 0; s < u->g->node_count && u->k.patterns && !u->options->no_fusion; s++) {
+        const int reader = kernel_grid_reader(&u->k, s);
+        if (reader >= 0)
+            u->k.cells[reader] = s + 1;
+    }
     for (int s = u->g->node_count; s-- > 0;) {
         const GraphNode *node = &u->g->nodes[s];
         u->k.left[s]          = node->kind != NODE_INPUT && (!is_defined(node) || has_expr(u->g, node->func, find_c) ||
-                                                    (node->rank && !kernel_may_head(d, s)));
+                                                    u->k.cells[s] || (node->rank && !kernel_may_head(d, s)));
         if (node->kind == NODE_INPUT) {
             d->choices[s] = (Choice){ .where = WHERE_ROOT, .group = -1 };
             continue;
@@ -399,6 +404,34 @@ static void try_inline(Gpu *u, int s)
         u->k.d.groups[had.group].head = s;
 }
 
+/* Is something that it reads, directly or through what is inlined, computed in a kernel of its readers? */
+static bool reads_members(const Gpu *u, int s)
+{
+    const GraphNode *node = &u->g->nodes[s];
+    for (int i = 0; i < node->in_count; i++) {
+        const Choice *c = &u->k.d.choices[node->in[i]->producer];
+        if (c->where == WHERE_INSIDE || (c->where == WHERE_INLINE && reads_members(u, node->in[i]->producer)))
+            return true;
+    }
+    return false;
+}
+
+/* Tries an inlined stage as a kernel of its own: its readers may compute it many times for each point. */
+static void try_store(Gpu *u, int s)
+{
+    Draft       *d   = &u->k.d;
+    const Choice had = d->choices[s];
+    if (had.where != WHERE_INLINE || u->k.table[s] || !u->g->nodes[s].rank || !kernel_may_head(d, s) ||
+        reads_members(u, s))
+        return;
+    const double before = ask(u, s);
+    draft_make_root(d, s);
+    if (ask(u, s) < KERNEL_GAIN * before)
+        return;
+    d->choices[s] = had;
+    d->group_count--;
+}
+
 /* Tries a kernel of one stage as a stage of its reader's kernel, in shared memory. */
 static void try_join(Gpu *u, int s)
 {
@@ -470,6 +503,7 @@ KernelDraft scheduler_gpu(const Graph *g, const Machine *m, const SchedulerOptio
                                          .nested   = ARENA_ARRAY(arena, int, n),
                                          .left     = ARENA_ARRAY(arena, bool, n),
                                          .table    = ARENA_ARRAY(arena, bool, n),
+                                         .cells    = ARENA_ARRAY(arena, int, n),
                                          .patterns = !options->no_patterns,
                                          .products = !options->no_products,
                                          .memory   = options->no_registers,
@@ -485,7 +519,9 @@ KernelDraft scheduler_gpu(const Graph *g, const Machine *m, const SchedulerOptio
     make_groups(&u, arena);
     for (int i = 0; i < PLACE_PASSES && !options->no_places; i++)
         for (int s = g->node_count; s-- > 0;) {
-            if (!options->no_inlining)
+            if (u.k.d.choices[s].where == WHERE_INLINE)
+                try_store(&u, s);
+            else if (!options->no_inlining)
                 try_inline(&u, s);
             try_join(&u, s);
             if (!options->no_nesting)
@@ -499,10 +535,21 @@ KernelDraft scheduler_gpu(const Graph *g, const Machine *m, const SchedulerOptio
     return u.k;
 }
 
+/* The time of a stage without tiles. A grid in shared memory is a part of its reader's kernel. */
+static double left_cost(const KernelDraft *k, int s)
+{
+    if (k->cells[s])
+        return kernel_grid_ns(k, k->cells[s] - 1, true);
+    if (!k->patterns || kernel_pattern_of(&k->d, s) != KERNEL_GRID)
+        return k->device->launch;
+    const GraphNode *node = &k->d.graph->nodes[s];
+    return node->out_count && k->cells[node->out[0]->consumer] == s + 1 ? 0 : kernel_grid_ns(k, s, false);
+}
+
 double kernel_draft_cost(const KernelDraft *k)
 {
     double ns = 0;
     for (int i = 0; i < k->d.group_count; i++)
-        ns += k->left[k->d.groups[i].head] ? k->device->launch : k->kernels[i].cost.ns;
+        ns += k->left[k->d.groups[i].head] ? left_cost(k, k->d.groups[i].head) : k->kernels[i].cost.ns;
     return ns;
 }

@@ -7,7 +7,7 @@
 
 #include "schedulers/tune/moves.h"
 
-/* A copy that can be changed, and has room for a kernel of each node more. */
+/* A copy that can be changed, and has room for a kernel of each node more. What no edit changes is shared. */
 KernelDraft kernel_edits_copy(const KernelDraft *k, Arena *arena);
 /* What OpenCL has no words for, the registers of a thread, is not edited there. */
 int  kernel_edits_list(const KernelDraft *k, DeviceKind device, Move *out, int room);
