@@ -360,6 +360,7 @@ typedef struct kn_tune_step {
     bool        is_fault; /* it shows a mistake of Kiln */
     bool        is_busy;  /* turns differ so much that something else must run on this machine */
     bool        recalled; /* from the journal; it was not measured again */
+    int         of;       /* of kn_cross: the case that is searched for */
 } kn_tune_step;
 
 /* How to search; a zero field means the default. */
@@ -401,9 +402,40 @@ KN_API kn_pass kn_tune_algorithm_get(int index);
  * for kn_run; outputs are not written. A candidate takes the place of the best only if it is faster with chance 0.99 at
  * least; at the end the best is compared with `auto` once more, and is taken if that shows the same. Every result is
  * compared with that of the default schedule. What crashes, hangs or is wrong is told, and the search goes on. Of the
- * options threads, target and strict_float count. No other thread of this process may use the library meanwhile. */
+ * options threads, target and strict_float count. With a target cuda or opencl, kernels are searched for: each
+ * candidate opens the device by itself, and this process must not have opened it, nor CUDA or OpenCL otherwise. No
+ * other thread of this process may use the library meanwhile. */
 KN_API kn_status kn_tune(kn_pipeline *p, const kn_options *options, const kn_tune_options *how, const kn_arg *args,
                          int count, kn_tuned *tuned);
+
+/* A size or a machine for kn_cross. */
+typedef struct kn_cross_case {
+    const kn_arg *args; /* as for kn_tune. NULL: nothing is run at this size; `schedule` is compared at the others */
+    int           count;
+    const char   *machine;  /* another machine, as for kn_schedule_make; NULL: that of kn_tune_options */
+    const char   *schedule; /* the text; NULL: it is searched for, as by kn_tune */
+} kn_cross_case;
+
+/* A schedule, where it is run. */
+typedef struct kn_cross_cell {
+    double      ratio;  /* its time over that of the case's own schedule, in turns; 0: not measured */
+    double      chance; /* that as large a difference is noise */
+    const char *fault;  /* why it was not measured: "refused", "crashed" …; else NULL */
+    const char *reason; /* of a fault, where it is known; else NULL */
+} kn_cross_cell;
+
+/* What stays until the next call. */
+typedef struct kn_crossed {
+    const char   **schedules; /* of each case */
+    double        *ms;        /* the shortest run of each case's own schedule; 0: it was not run */
+    kn_cross_cell *cells;     /* [i * count + j]: the schedule of case i, run in case j */
+} kn_crossed;
+
+/* Runs the schedule of each case in every other: its size, with `simulate` also its machine. Without that only this
+ * machine can be timed: the schedule for another one is searched for by a simulation, and run here. Schedules cannot be
+ * given to a simulation. Each search may take `seconds`; there is no journal. At most 16 cases. */
+KN_API kn_status kn_cross(kn_pipeline *p, const kn_options *options, const kn_tune_options *how,
+                          const kn_cross_case *cases, int count, kn_crossed *crossed);
 
 /* ---- Tiling C loops --------------------------------------------------------------------- */
 

@@ -12,7 +12,6 @@
 #include "api/compile.h"
 #include "api/files.h"
 #include "lang/lang.h"
-#include "lower/lower.h"
 #include "plan/plan.h"
 #include "schedulers/explain/explain.h"
 #include "schedulers/explain/explain_kernels.h"
@@ -298,23 +297,6 @@ static void print_explained(Text *out, const ScheduleRequest *r, const Scheduler
 
 /* ---- Kernels ---------------------------------------------------------------------------- */
 
-typedef struct Trial {
-    kn_pipeline *p;
-    const char  *text;
-    Arena       *arena;
-    bool         fine;
-} Trial;
-
-/* Lowers the schedule down to its kernels, whose memory must have a constant size. */
-static void try_kernels(void *arg)
-{
-    Trial             *t        = arg;
-    const Schedule    *schedule = lang_schedule(t->p, "gpu.sched", t->text);
-    const LowerOptions lowering = { .passes = PASSES_GPU, .device = DEVICE_CUDA, .until = "kernels" };
-    Plan              *plan = schedule ? plan_make(t->p, schedule, t->arena, (PlanTarget){ .kind = TARGET_GPU }) : NULL;
-    t->fine                 = plan && lower(plan, &lowering);
-}
-
 static const char *print_kernels(const char *directives, KernelDraft *k, Arena *arena)
 {
     Text out;
@@ -345,10 +327,10 @@ static void accept_kernels(Kernels *made, const Graph *g)
 {
     SchedulerOptions options = made->options;
     for (int less = 0; less < 4; less++) {
-        made->k = made->asked->kernels(g, made->m, &options, made->arena);
-        Trial t = { made->p, print_kernels(made->directives, &made->k, made->arena), made->arena, false };
-        if (!*t.text || (context_attempt(made->p->cx, try_kernels, &t) && t.fine)) {
-            made->text = t.text;
+        made->k          = made->asked->kernels(g, made->m, &options, made->arena);
+        const char *text = print_kernels(made->directives, &made->k, made->arena);
+        if (schedule_accepts_kernels(made->p, text, made->arena)) {
+            made->text = text;
             return;
         }
         options.no_patterns = less != 1;
@@ -416,9 +398,7 @@ static const char *kernels_text(kn_pipeline *p, const ScheduleRequest *r, const 
     return text_string(&out);
 }
 
-/* The device that kernels are made for: as the machine has it, with no more shared memory than every device with an
- * OpenCL driver has. */
-static void fit_device(DeviceKind kind, Machine *m)
+void schedule_fit_device(DeviceKind kind, Machine *m)
 {
     enum { OPENCL_SHARED = 48 << 10 };
     m->device = m->device.sms ? m->device : device_usual();
@@ -451,7 +431,7 @@ typedef struct Making {
 /* The text for the device, or what is told of it; *ns is that of its kernels alone. */
 static const char *make_kernels(Making *w, double *ns)
 {
-    fit_device(w->r->device, &w->m);
+    schedule_fit_device(w->r->device, &w->m);
     Kernels made = { .p          = w->p,
                      .binding    = &w->a.binding,
                      .asked      = w->asked,

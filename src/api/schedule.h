@@ -38,6 +38,11 @@ bool schedule_sizes(kn_pipeline *p, const kn_arg *args, int count, Arena *arena,
 bool schedule_machine(kn_pipeline *p, const ScheduleRequest *request, Machine *m);
 /* The graph of the pipeline as these directives rewrite it; false, maybe with diagnostics, if they do not apply. */
 bool schedule_rewritten(kn_pipeline *p, const char *directives, const RunArgs *binding, Arena *arena, Graph *g);
+/* The device that kernels are made for: as the machine has it, with no more shared memory than every device with an
+ * OpenCL driver has. */
+void schedule_fit_device(DeviceKind kind, Machine *m);
+/* Does lowering accept the schedule: has what its kernels store a constant size? What it makes is in `arena`. */
+bool schedule_accepts_kernels(kn_pipeline *p, const char *text, Arena *arena);
 
 /* The text, in `arena`; NULL after diagnostics. */
 const char *schedule_text(kn_pipeline *p, const ScheduleRequest *request, Arena *arena);

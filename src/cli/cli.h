@@ -52,6 +52,8 @@ typedef enum OptionId {
     OPTION_RESUME,
     OPTION_TUNE_HTML,
     OPTION_TUNE_LIST,
+    OPTION_CROSS,
+    OPTION_CROSS_SCHEDULE,
     OPTION_TUNED,
     OPTION_MEASURE,
     OPTION_EXPLAIN,
@@ -393,11 +395,15 @@ void bench_json(Cli *cli, const Bindings *b, const Contender *c, int count);
 /* ---- tune/store.c ---- */
 
 /* Keeps a schedule that kiln tune has found for these sizes; a message if it cannot be kept. */
-void tuned_keep(Cli *cli, const Bindings *b, int threads, const char *schedule);
+void tuned_keep(Cli *cli, const Bindings *b, const kn_options *options, const char *schedule);
+/* What is kept for exactly these sizes; NULL: nothing. */
+const char *tuned_kept(Cli *cli, const Bindings *b, const kn_options *options);
+/* "6400x4800", those of several outputs joined by underscores. */
+const char *tuned_size(Cli *cli, const Bindings *b);
 /* Prints what is kept. */
 int tuned_list(Cli *cli);
 /* Adds what is kept for these sizes, or for others, to the program as the schedule to use. */
-int tuned_use(Cli *cli, const Bindings *b, int threads, bool *used);
+int tuned_use(Cli *cli, const Bindings *b, const kn_options *options, bool *used);
 
 /* ---- machine.c ---- */
 

@@ -120,7 +120,9 @@ const Command command_table[COMMAND_COUNT] = {
                        "best. What crashes, hangs or computes something else is written to a file that repeats it, and "
                        "the search goes on.\n\n"
                        "The schedule says in a comment for which size, where and when it was found, and how many times "
-                       "as fast as that of auto it is. A schedule of one size is right for every other.",
+                       "as fast as that of auto it is. A schedule of one size is right for every other.\n\n"
+                       "With --target cuda or opencl it is the kernels of a device that are tuned. With --cross what "
+                       "is tuned for one size or machine is run on others.",
         .run         = command_tune,
     },
     [COMMAND_CALIBRATE] = {

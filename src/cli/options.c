@@ -60,6 +60,13 @@ const Option option_table[OPTION_COUNT] = {
                                "written while the search runs" },
     [OPTION_TUNE_LIST]     = { "--list", 0, NULL, IN(TUNE),
                                "the schedules that were found on this machine before; needs no program" },
+    [OPTION_CROSS]         = { "--cross", 0, NULL, IN(TUNE),
+                               "run what is tuned for each --size, which can be given again, on the others, and print "
+                               "a table of slowdowns; with --simulate also for each --machine. Kept schedules are "
+                               "taken; for what has none there is a search of --budget" },
+    [OPTION_CROSS_SCHEDULE] = { "--schedule", 0, "FILE.sched", IN(TUNE),
+                                "a row more in the table of --cross: this schedule, as from another machine. Can be "
+                                "given again" },
     [OPTION_TUNED]         = { "--tuned", 0, NULL, IN(RUN),
                                "obey the schedule that kiln tune has found for this program on this machine, if there "
                                "is one" },

@@ -74,7 +74,7 @@ static int schedule_for_run(Cli *cli, const Bindings *b, kn_options *options)
         return DONE;
     options->scheduler = NULL;
     bool tuned         = false;
-    if (option_given(cli, OPTION_TUNED) && tuned_use(cli, b, options->threads, &tuned) != DONE)
+    if (option_given(cli, OPTION_TUNED) && tuned_use(cli, b, options, &tuned) != DONE)
         return FAILED;
     if (tuned)
         return DONE;

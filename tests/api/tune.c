@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* kn_tune as a user calls it: a search that runs, one that is stopped, one that is resumed, and what is refused. */
+/* kn_tune as a user calls it: a search that runs, one that is stopped, one that is resumed, and what is refused; and
+ * kn_cross. */
 #include "../unit/check.h"
 
 #include <string.h>
@@ -111,6 +112,35 @@ static void test_simulated(void)
     kn_context_free(s.cx);
 }
 
+/* Kernels for a device that is not there. */
+static void test_device_simulated(void)
+{
+    Setting  s;
+    Told     told = { 0 };
+    kn_tuned r;
+    begin(&s);
+    const kn_tune_options how = { .simulate   = true,
+                                  .seed       = 2,
+                                  .candidates = 40,
+                                  .machine    = "gpu_sms=132, gpu_memory_rate=4250, gpu_l2_rate=5500",
+                                  .step       = step,
+                                  .user       = &told };
+    for (int i = 0; i < 2; i++) {
+        const kn_options to = { .target = i ? "opencl" : "cuda" };
+        told                = (Told){ 0 };
+        CHECK(kn_tune(s.p, &to, &how, s.args, 2, &r) == KN_OK, "%s", kn_error_text(s.cx));
+        CHECK(told.steps >= 40 && told.faults == 0, "%d, %d", told.steps, told.faults);
+        CHECK(r.schedule &&
+                  strstr(r.schedule, i ? "kernels for opencl, 132 multiprocessors" : "kernels for cuda, 132") &&
+                  strstr(r.schedule, "gpu_blocks"),
+              "%s", r.schedule);
+        char *text = strdup(r.schedule);
+        CHECK(kn_schedule_parse(s.p, "tuned", text, -1) == KN_OK && kn_compile(s.p, &to), "%s", kn_error_text(s.cx));
+        free(text);
+    }
+    kn_context_free(s.cx);
+}
+
 static void test_refused(void)
 {
     Setting  s;
@@ -121,9 +151,113 @@ static void test_refused(void)
     CHECK(kn_tune(s.p, NULL, &(kn_tune_options){ .algorithm = "genetics" }, s.args, 2, &r) != KN_OK &&
               strstr(kn_error_text(s.cx), "did you mean `genetic`?"),
           "%s", kn_error_text(s.cx));
-    CHECK(kn_tune(s.p, &(kn_options){ .target = "cuda" }, NULL, s.args, 2, &r) != KN_OK, "for CPUs");
+    CHECK(kn_tune(s.p, &(kn_options){ .target = "cuda" }, &(kn_tune_options){ .algorithm = "genetic" }, s.args, 2,
+                  &r) != KN_OK &&
+              strstr(kn_error_text(s.cx), "model tunes kernels"),
+          "%s", kn_error_text(s.cx));
+    CHECK(kn_tune(s.p, &(kn_options){ .target = "host-cuda" }, NULL, s.args, 2, &r) != KN_OK &&
+              strstr(kn_error_text(s.cx), "for one target"),
+          "%s", kn_error_text(s.cx));
     CHECK(!kn_tune_algorithm_get(-1).name && !kn_tune_algorithm_get(99).name, "out of range");
     CHECK(kn_processor_name(s.cx) && !*kn_processor_name(NULL), "a name, or none");
+    kn_context_free(s.cx);
+}
+
+/* ---- kn_cross ---- */
+
+typedef struct Cases {
+    kn_buffer     in[2], out[2];
+    kn_arg        args[2][2];
+    kn_cross_case at[4];
+} Cases;
+
+static void make_cases(const Setting *s, Cases *c)
+{
+    *c = (Cases){ 0 };
+    for (int i = 0; i < 2; i++) {
+        c->in[i]  = (kn_buffer){ .type = KN_F32, .rank = 2, .dim = { { 0, 64 << 2 * i, 0 }, { 0, 48 << 2 * i, 0 } } };
+        c->out[i] = c->in[i];
+        c->args[i][0] = (kn_arg){ "in", &c->in[i], { 0 } };
+        c->args[i][1] = (kn_arg){ "out", &c->out[i], { 0 } };
+        c->at[i]      = (kn_cross_case){ .args = c->args[i], .count = 2 };
+        CHECK(kn_buffer_alloc(s->cx, &c->in[i]) == KN_OK && kn_buffer_alloc(s->cx, &c->out[i]) == KN_OK, "memory");
+    }
+}
+
+static int count_searches(void *user, const kn_tune_step *s)
+{
+    int *searches = user;
+    searches[s->of]++;
+    return true;
+}
+
+/* Two sizes on two machines: the same seed gives the same table, each schedule is best where it was found. */
+static void test_cross_simulated(void)
+{
+    static const char *const machines[] = { "cores=2,vector_bits=256,l1=32k,l2=512k,l3=16M",
+                                            "cores=4,vector_bits=128,l1=64k,l2=256k,l3=1M" };
+    Setting                  s;
+    Cases                    c;
+    kn_crossed               r;
+    kn_cross_cell            first[16];
+    int                      steps[4] = { 0 };
+    begin(&s);
+    make_cases(&s, &c);
+    for (int i = 0; i < 4; i++) {
+        c.at[i]         = c.at[i % 2];
+        c.at[i].machine = machines[i / 2];
+    }
+    const kn_tune_options how = {
+        .simulate = true, .seed = 7, .candidates = 80, .step = count_searches, .user = steps
+    };
+    for (int again = 0; again < 2; again++) {
+        const kn_status status = kn_cross(s.p, NULL, &how, c.at, 4, &r);
+        CHECK(status == KN_OK, "%s", kn_error_text(s.cx));
+        if (status != KN_OK)
+            break;
+        CHECK(steps[0] >= 80 && steps[3] >= 80, "%d, %d", steps[0], steps[3]);
+        if (again)
+            CHECK(!memcmp(first, r.cells, sizeof first), "the same seed, another table");
+        memcpy(first, r.cells, sizeof first);
+        double sum = 0;
+        for (int k = 0; k < 16; k++) {
+            sum += r.cells[k].ratio / 16;
+            CHECK(k % 5 ? r.cells[k].ratio > 0.9 : r.cells[k].ratio == 1, "%d: %g", k, r.cells[k].ratio);
+        }
+        CHECK(sum > 1.05, "it matters where a schedule was found: %g", sum);
+    }
+    c.at[0].schedule = "out compute_root()";
+    CHECK(kn_cross(s.p, NULL, &how, c.at, 4, &r) != KN_OK && strstr(kn_error_text(s.cx), "simulation"), "%s",
+          kn_error_text(s.cx));
+    kn_context_free(s.cx);
+}
+
+/* A schedule that was given, one that is searched for, one of another machine, and one that is wrong. */
+static void test_cross_measured(void)
+{
+    Setting    s;
+    Cases      c;
+    kn_crossed r;
+    int        steps[4] = { 0 };
+    begin(&s);
+    make_cases(&s, &c);
+    c.at[1].schedule          = "a.compute_root()\n";
+    c.at[2]                   = c.at[0];
+    c.at[2].machine           = "cores=4,vector_bits=128,l1=64k,l2=256k,l3=1M";
+    c.at[3]                   = (kn_cross_case){ .schedule = "nothing.compute_root()\n" };
+    const kn_tune_options how = { .seconds = 20, .candidates = 3, .step = count_searches, .user = steps };
+    CHECK(kn_cross(s.p, &(kn_options){ .threads = 1 }, &how, c.at, 4, &r) == KN_OK, "%s", kn_error_text(s.cx));
+    CHECK(steps[0] >= 3 && !steps[1] && steps[2] >= 3 && !steps[3], "%d %d %d %d", steps[0], steps[1], steps[2],
+          steps[3]);
+    CHECK(r.ms[0] > 0 && r.ms[1] > 0 && r.ms[2] == 0 && r.ms[3] == 0, "%g %g", r.ms[0], r.ms[1]);
+    CHECK(r.cells[0].ratio == 1 && r.cells[5].ratio == 1 && r.cells[1].ratio > 0 && r.cells[4].ratio > 0, "%g %g",
+          r.cells[1].ratio, r.cells[4].ratio);
+    CHECK(r.cells[8].ratio > 0 && r.cells[9].ratio > 0 && r.cells[10].ratio == 0, "%g", r.cells[8].ratio);
+    CHECK(r.cells[12].fault && !strcmp(r.cells[12].fault, "refused") && r.cells[12].reason,
+          "a function that is not there");
+    CHECK(!strcmp(r.schedules[1], "a.compute_root()\n"), "%s", r.schedules[1]);
+    CHECK(kn_cross(s.p, NULL, &how, c.at, 0, &r) == KN_ERROR_ARGUMENT, "no case");
+    CHECK(kn_cross(s.p, NULL, &how, &(kn_cross_case){ .count = 0 }, 1, &r) == KN_ERROR_ARGUMENT, "an empty case");
     kn_context_free(s.cx);
 }
 
@@ -132,6 +266,9 @@ int main(void)
     test_measured();
     test_resumed();
     test_simulated();
+    test_device_simulated();
     test_refused();
+    test_cross_simulated();
+    test_cross_measured();
     return check_done();
 }

@@ -4,6 +4,7 @@
 #include "families.h"
 #include "generate.h"
 #include "random_draft.h"
+#include "random_kernels.h"
 #include "sizes.h"
 
 #include <stdio.h>
@@ -89,6 +90,8 @@ static char *made_kernels(const Subject *s, uint64_t seed, int number)
 char *gpu_schedule_of(const Subject *s, uint64_t seed, int number)
 {
     Choices c = choices_for(seed, 1000 + (uint64_t)number);
+    if (number > GPU_SCHEDULES + GPU_MADE)
+        return random_kernels(&c, s->p);
     if (number > GPU_SCHEDULES)
         return made_kernels(s, seed, number - GPU_SCHEDULES - 1);
     return number < GPU_SCHEDULES ? generate_schedule(&c, s->p, s->reach, true) : strdup("schedule for gpu {\n}\n");
@@ -96,7 +99,7 @@ char *gpu_schedule_of(const Subject *s, uint64_t seed, int number)
 
 int gpu_schedule_total(void)
 {
-    return GPU_SCHEDULES + 1 + GPU_MADE;
+    return GPU_SCHEDULES + 1 + GPU_MADE + GPU_EDITED;
 }
 
 void print_case(const Subject *s, const char *program, const char *schedule, int size)

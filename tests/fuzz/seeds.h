@@ -5,7 +5,7 @@
 
 #include "check_schedule.h"
 
-enum { SCHEDULES = 4 /* random ones */, DRAFTS = 2, GPU_SCHEDULES = 8, GPU_MADE = 2 };
+enum { SCHEDULES = 4 /* random ones */, DRAFTS = 2, GPU_SCHEDULES = 8, GPU_MADE = 2, GPU_EDITED = 2 };
 
 /* The program's text, to be freed. One in eight is any program, the others are of the kinds of families.h. */
 char *program_of(uint64_t seed);
@@ -16,7 +16,7 @@ Subject *subject_of(uint64_t seed, int sizes, const char *program, ScheduleRepor
 char *schedule_of(const Subject *s, uint64_t seed, int number);
 int   schedule_total(void);
 /* The same for a device: random ones, then the default, then one by the scheduler for devices and one by it with a part
- * left out. */
+ * left out, then edits of such. */
 char *gpu_schedule_of(const Subject *s, uint64_t seed, int number);
 int   gpu_schedule_total(void);
 /* Prints a file that holds the case: the comments of that size, the program, the schedule. */

@@ -150,11 +150,46 @@ static void test_wrong(void)
     end(&s);
 }
 
+/* ---- A device ---------------------------------------------------------------------------- */
+
+/* On an OpenCL device, where there is one: opened by each worker, never by this process. */
+static void test_device(void)
+{
+    Setting s;
+    char    cache[] = "/tmp/kiln-opencl-XXXXXX", command[64];
+    begin(&s);
+    s.w.inject         = NULL;
+    s.w.device         = DEVICE_OPENCL;
+    s.w.options.target = "opencl";
+    if (mkdtemp(cache)) /* where PoCL keeps what it has compiled */
+        setenv("POCL_CACHE_DIR", cache, 1);
+    if (!workers_find_device(&s.w)) {
+        CHECK(*kn_error_text(s.cx), "a reason");
+        puts("skipped: there is no OpenCL device");
+    } else {
+        CHECK(*s.w.device_name && workers_begin(&s.w, &s.arena), "%s", kn_error_text(s.cx));
+        TuneTrial  good   = { .text = "out.split(x, xo, xi, 32).gpu_blocks(xo, y).gpu_threads(xi)\na.inline()\n",
+                              .slot = -1 };
+        TuneTrial  bad    = { .text = "out.gpu_threads(z)\n", .slot = -1 };
+        TuneTrial *both[] = { &good, &bad };
+        workers_open(&s.w, both, 2);
+        CHECK(good.fault == TUNE_FINE && good.slot >= 0, "%s", good.reason ? good.reason : "");
+        CHECK(good.slot >= 0 && workers_sample(&s.w, &good) > 0 && workers_sample(&s.w, &good) > 0, "no time");
+        CHECK(bad.fault == TUNE_REFUSED && strstr(bad.reason, "error"), "%s", bad.reason ? bad.reason : "");
+        CHECK(!s.in.device && !s.out.device, "the buffers of this process stay as they are");
+        workers_close(&s.w, &good);
+    }
+    snprintf(command, sizeof command, "rm -rf %s", cache);
+    CHECK(system(command) == 0, "%s", command);
+    end(&s);
+}
+
 int main(void)
 {
     test_faults();
     test_refused();
     test_dies_later();
     test_wrong();
+    test_device();
     return check_done();
 }

@@ -24,13 +24,18 @@
  * shortest run: the first finds the caches full of the other worker's data. */
 static const double turn_seconds = 0.004, short_run = 0.02;
 enum { LEAST_RUNS = 2 };
+/* On a device a time is that of many runs that are waited for together, so that launches overlap; a turn is several
+ * such batches, so that the clock has risen when the shortest comes. */
+static const double batch_seconds = 0.004, device_turn_seconds = 0.02;
+enum { MOST_BATCH_RUNS = 1000 };
 /* Memory that a candidate may take beyond what the process had, beside the four-fold of its arguments. */
 static const rlim_t least_memory = (rlim_t)4 << 30;
 
 typedef struct Inside {
     Workers   *w;
     kn_module *module;
-    kn_arg    *args; /* with outputs of its own */
+    kn_arg    *args;   /* with outputs of its own */
+    kn_device *device; /* NULL: it runs on the CPU */
     int        fd;
 } Inside;
 
@@ -89,7 +94,7 @@ static void set_limits(const Workers *w)
     signal(SIGINT, SIG_IGN);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
-    if (used)
+    if (used && !w->device) /* drivers of devices map far more than they use */
         setrlimit(RLIMIT_AS, &(struct rlimit){ used + more, used + more });
 }
 
@@ -102,6 +107,57 @@ bool worker_is_output(const kn_pipeline *p, const char *name)
             return kn_port_get(p, i).kind == KN_OUTPUT;
     return false;
 }
+
+/* ---- The device -------------------------------------------------------------------------- */
+
+__attribute__((noreturn)) static void give_up_device(const Inside *x)
+{
+    give_up(x, TUNE_CRASHED, kn_rt_last_error());
+}
+
+static void open_device(Inside *x)
+{
+    x->device = kn_device_default((kn_device_kind)x->w->device);
+    if (!x->device)
+        give_up_device(x);
+}
+
+/* Inputs are copied, outputs get memory there. Buffers of the process that started this one stay as they are. */
+static void move_to_device(Inside *x, kn_buffer *own)
+{
+    for (int i = 0; i < x->w->arg_count; i++) {
+        if (!x->args[i].buffer)
+            continue;
+        const bool output = x->args[i].buffer == &own[i];
+        own[i]            = *x->args[i].buffer;
+        x->args[i].buffer = &own[i];
+        if ((output ? kn_buffer_alloc_device(&own[i], x->device) : kn_copy_to_device(x->device, &own[i])) != KN_OK)
+            give_up(x, TUNE_NO_MEMORY, kn_rt_last_error());
+    }
+}
+
+static void wait_device(const Inside *x)
+{
+    if (x->device && kn_device_sync(x->device) != KN_OK)
+        give_up_device(x);
+}
+
+static void copy_outputs_back(const Inside *x)
+{
+    for (int i = 0; x->device && i < x->w->arg_count; i++)
+        if (x->w->reference[i].data && kn_copy_to_host(x->args[i].buffer) != KN_OK)
+            give_up_device(x);
+}
+
+/* What earlier runs wrote is of no use any more, on whichever side it is. */
+static void forget_outputs(const Inside *x)
+{
+    for (int i = 0; x->device && i < x->w->arg_count; i++)
+        if (x->w->reference[i].data)
+            x->args[i].buffer->flags = 0;
+}
+
+/* ---- Arguments and code ------------------------------------------------------------------ */
 
 /* Outputs of its own, with values that no right run leaves. */
 static void make_outputs(Inside *x)
@@ -121,15 +177,18 @@ static void make_outputs(Inside *x)
             give_up_status(x, TUNE_NO_MEMORY);
         memset(own[i].data, own[i].type == KN_BOOL ? 1 : 0x5a, worker_bytes(&own[i]));
     }
+    if (x->device)
+        move_to_device(x, own);
 }
 
 static void compile(Inside *x, const char *text)
 {
     Workers   *w    = x->w;
     kn_options with = w->options;
-    with.scheduler  = "none";
+    with.scheduler  = w->device && !text ? "auto" : "none"; /* the reference of a device is the CPU's */
     with.schedule   = text ? NULL : "";
     with.cache      = NULL;
+    with.target     = w->device && !text ? NULL : with.target;
     if (text && kn_schedule_parse(w->p, "candidate.sched", text, -1) != KN_OK)
         give_up_status(x, TUNE_REFUSED);
     x->module = kn_compile(w->p, &with);
@@ -137,12 +196,19 @@ static void compile(Inside *x, const char *text)
         give_up_status(x, TUNE_REFUSED);
 }
 
-static double run_once(const Inside *x)
+static double run_batch(const Inside *x, int runs)
 {
     const double begin = workers_now();
-    if (kn_run(x->module, x->args, x->w->arg_count) != KN_OK)
-        give_up_status(x, TUNE_CRASHED);
-    return workers_now() - begin;
+    for (int i = 0; i < runs; i++)
+        if (kn_run(x->module, x->args, x->w->arg_count) != KN_OK)
+            give_up_status(x, TUNE_CRASHED);
+    wait_device(x);
+    return (workers_now() - begin) / runs;
+}
+
+static double run_once(const Inside *x)
+{
+    return run_batch(x, 1);
 }
 
 /* The largest absolute value: the difference from zeros. */
@@ -196,22 +262,48 @@ static double take_turn(const Inside *x)
     return best;
 }
 
+static double take_device_turn(const Inside *x)
+{
+    const double end = workers_now() + device_turn_seconds;
+    forget_outputs(x);
+    double best = run_once(x);
+    for (int batches = 1; workers_now() < end || (batches < LEAST_RUNS && best < short_run); batches++) {
+        const double runs = batch_seconds / best;
+        best = fmin(best, run_batch(x, runs < 1 ? 1 : runs > MOST_BATCH_RUNS ? MOST_BATCH_RUNS : (int)runs));
+    }
+    return best;
+}
+
+double workers_turn(const Workers *w)
+{
+    return w->device ? device_turn_seconds : turn_seconds;
+}
+
 void worker_main(Workers *w, const char *text, int number, int fd)
 {
     Inside x = { .w = w, .fd = fd };
     set_limits(w);
+    if (w->device && (text || w->finding))
+        open_device(&x);
+    if (w->finding) {
+        reply(&x, REPLY_RAN, TUNE_FINE, 0, kn_device_describe(x.device)->name);
+        _exit(0);
+    }
     if (w->inject && text)
         w->inject(w->inject_user, number);
     compile(&x, text);
     make_outputs(&x);
+    if (x.device) /* its driver compiles before the first run */
+        run_once(&x);
     reply(&x, REPLY_COMPILED, TUNE_FINE, 0, NULL);
     const double seconds = run_once(&x);
+    copy_outputs_back(&x);
     if (text)
         compare(&x);
     else
         keep_reference(&x);
     reply(&x, REPLY_RAN, TUNE_FINE, seconds, NULL);
     for (char byte; read(fd, &byte, 1) == 1;)
-        reply(&x, REPLY_TURN, TUNE_FINE, take_turn(&x), NULL);
+        reply(&x, REPLY_TURN, TUNE_FINE, x.device ? take_device_turn(&x) : take_turn(&x), NULL);
     _exit(0);
 }

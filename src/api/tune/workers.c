@@ -223,6 +223,23 @@ static bool share(const kn_arg *arg, kn_buffer *out)
     return out->data;
 }
 
+bool workers_find_device(Workers *w)
+{
+    TuneTrial trial = { .slot = -1 };
+    Reply     r     = { .kind = REPLY_RAN };
+    w->finding      = true;
+    trial.slot      = start(w, NULL, w->number++);
+    w->finding      = false;
+    const int slot  = trial.slot;
+    if (slot >= 0 && expect(w, slot, &trial, w->at[slot].begun + w->compile_limit, "opening the device", &r)) {
+        snprintf(w->device_name, sizeof w->device_name, "%s", r.reason);
+        finish(w, slot);
+        return true;
+    }
+    diag_status(w->p->cx, KN_ERROR_DEVICE, "%s", slot < 0 ? "the system starts no process" : trial.reason);
+    return false;
+}
+
 bool workers_begin(Workers *w, Arena *arena)
 {
     const double reference_limit = 600;

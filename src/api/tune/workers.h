@@ -9,6 +9,7 @@
 
 #include <sys/types.h>
 
+#include "ir/target.h"
 #include "pipeline/pipeline.h"
 #include "schedulers/tune/tune.h"
 
@@ -26,6 +27,9 @@ typedef struct Workers {
     kn_options    options;
     const kn_arg *args;
     int           arg_count;
+    DeviceKind    device; /* runs the kernels of candidates; NONE: they run on the CPU */
+    char          device_name[MOST_REASON];
+    bool          finding;                  /* a worker that is started tells what the device is */
     double        compile_limit, run_limit; /* seconds; the second is a least value: see workers.c */
     double        shortest;                 /* seconds of a run, of all so far; 0: none yet */
     kn_buffer    *reference;                /* per argument: what an output should be, in shared memory */
@@ -36,6 +40,11 @@ typedef struct Workers {
     int   number;
 } Workers;
 
+/* Opens the device in a process of its own, since none that has opened it can be forked, and tells its name. false
+ * after a diagnostic. */
+bool workers_find_device(Workers *w);
+/* The least seconds of a turn. */
+double workers_turn(const Workers *w);
 /* Room for results, in shared memory, and the reference: the result under the default schedule. false after a
  * diagnostic. `w` is zeroed but for the fields up to arg_count and the last. */
 bool workers_begin(Workers *w, Arena *arena);

@@ -4,8 +4,8 @@
  *
  *     PROGRAM-MACHINE-SIZE-THREADS.sched
  *
- * PROGRAM is a hash of the text, so that a changed program has no schedules; MACHINE one of the processor's name. The
- * first line of a file says what it is of. */
+ * PROGRAM is a hash of the text, so that a changed program has no schedules; MACHINE one of the processor's name, and
+ * of the target if that has a device. The first line of a file says what it is of. */
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -37,8 +37,7 @@ static const char *folder(Cli *cli)
     return path;
 }
 
-/* "6400x4800", those of several outputs joined by underscores. */
-static const char *size_of(Cli *cli, const Bindings *b)
+const char *tuned_size(Cli *cli, const Bindings *b)
 {
     const size_t room = 16 * KN_MAX_RANK * (size_t)(b->count + 1);
     char        *text = cli_alloc(cli, room);
@@ -54,26 +53,28 @@ static const char *size_of(Cli *cli, const Bindings *b)
 }
 
 /* FOLDER/PROGRAM-MACHINE-: what all schedules of a program on this machine begin with. */
-static const char *prefix_of(Cli *cli, const Bindings *b)
+static const char *prefix_of(Cli *cli, const Bindings *b, const kn_options *options)
 {
-    const char *where = folder(cli), *machine = kn_processor_name(cli->cx);
+    const char    *where = folder(cli), *machine = kn_processor_name(cli->cx);
+    const bool     device = kn_target_device(options->target);
+    const uint64_t target = device ? hash(options->target, strlen(options->target)) : 0;
     if (!where)
         return NULL;
     const size_t n    = strlen(where) + 64;
     char        *path = cli_alloc(cli, n);
     snprintf(path, n, "%s%016" PRIx64 "-%08" PRIx64 "-", where, hash(b->program.text, b->program.length),
-             hash(machine, strlen(machine)) & 0xffffffffu);
+             (hash(machine, strlen(machine)) ^ target) & 0xffffffffu);
     return path;
 }
 
-static char *path_of(Cli *cli, const Bindings *b, int threads)
+static char *path_of(Cli *cli, const Bindings *b, const kn_options *options)
 {
-    const char *prefix = prefix_of(cli, b), *size = size_of(cli, b);
+    const char *prefix = prefix_of(cli, b, options), *size = tuned_size(cli, b);
     if (!prefix)
         return NULL;
     const size_t n    = strlen(prefix) + strlen(size) + 32;
     char        *path = cli_alloc(cli, n);
-    snprintf(path, n, "%s%s-%d.sched", prefix, size, threads);
+    snprintf(path, n, "%s%s-%d.sched", prefix, size, options->threads);
     return path;
 }
 
@@ -86,9 +87,9 @@ static void make_folders(char *path)
     }
 }
 
-void tuned_keep(Cli *cli, const Bindings *b, int threads, const char *schedule)
+void tuned_keep(Cli *cli, const Bindings *b, const kn_options *options, const char *schedule)
 {
-    char *path = path_of(cli, b, threads);
+    char *path = path_of(cli, b, options);
     if (!path)
         return;
     make_folders(path);
@@ -128,10 +129,18 @@ int tuned_list(Cli *cli)
     return DONE;
 }
 
-/* The schedule of this size; else that of another one, which is right too. NULL: there is none. */
-static const char *find(Cli *cli, const Bindings *b, int threads, bool *same)
+const char *tuned_kept(Cli *cli, const Bindings *b, const kn_options *options)
 {
-    const char *path = path_of(cli, b, threads), *prefix = prefix_of(cli, b);
+    const char *path = path_of(cli, b, options), *text;
+    size_t      length;
+    struct stat info;
+    return path && stat(path, &info) == 0 && file_read(cli, path, &text, &length) == DONE ? text : NULL;
+}
+
+/* The schedule of this size; else that of another one, which is right too. NULL: there is none. */
+static const char *find(Cli *cli, const Bindings *b, const kn_options *options, bool *same)
+{
+    const char *path = path_of(cli, b, options), *prefix = prefix_of(cli, b, options);
     glob_t      found = { 0 };
     struct stat info;
     *same = path && stat(path, &info) == 0;
@@ -145,10 +154,10 @@ static const char *find(Cli *cli, const Bindings *b, int threads, bool *same)
     return path;
 }
 
-int tuned_use(Cli *cli, const Bindings *b, int threads, bool *used)
+int tuned_use(Cli *cli, const Bindings *b, const kn_options *options, bool *used)
 {
     bool        same;
-    const char *path = find(cli, b, threads, &same), *text;
+    const char *path = find(cli, b, options, &same), *text;
     size_t      length;
     *used = path;
     if (!path) {

@@ -16,19 +16,6 @@
 
 enum { MOST_FAULT_FILES = 10 };
 
-typedef struct Tune {
-    Cli            *cli;
-    const char     *output;  /* -o, or NULL */
-    const char     *base;    /* what files of faults are called behind */
-    const char     *program; /* its path */
-    kn_options      options;
-    kn_tune_options how;
-    bool            terminal, shown, said_busy;
-    int             faults;
-    double          last_shown;
-    Page            page;
-} Tune;
-
 static volatile sig_atomic_t interrupted;
 
 static void interrupt(int number)
@@ -123,8 +110,7 @@ static bool has_inputs(const Bindings *b)
     return true;
 }
 
-/* All that a run needs: inputs as given, or all made up where one is missing. A simulation needs sizes alone. */
-static int prepare(Tune *t, Bindings *b)
+int tune_prepare(Tune *t, Bindings *b)
 {
     Cli *cli    = t->cli;
     int  status = bindings_load(cli, true, b);
@@ -142,7 +128,7 @@ static int prepare(Tune *t, Bindings *b)
 
 /* ---- What is told ---- */
 
-static void clear_line(Tune *t)
+void tune_clear_line(Tune *t)
 {
     if (t->shown)
         fputs("\033[K", stderr);
@@ -166,7 +152,7 @@ static void write_fault(Tune *t, const kn_tune_step *s)
     char number[40];
     snprintf(number, sizeof number, ".fault-%d.sched", t->faults + 1);
     const char *path = joined(t->cli, t->base, number);
-    clear_line(t);
+    tune_clear_line(t);
     t->faults++;
     if (t->faults > MOST_FAULT_FILES)
         return;
@@ -191,13 +177,15 @@ static int told(void *user, const kn_tune_step *s)
     if (s->is_fault)
         write_fault(t, s);
     if (s->is_busy && !t->said_busy) {
-        clear_line(t);
+        tune_clear_line(t);
         say("the machine is busy: the median of equal turns is %.0f %% above the shortest; more of them are taken",
             100 * s->spread);
         t->said_busy = true;
     }
+    if (t->labels && s->number == 0)
+        say("searching for %s", t->labels[s->of]);
     if (s->is_best && !s->is_fault) {
-        clear_line(t);
+        tune_clear_line(t);
         if (s->number == 0)
             say("start: %s, %.3f ms", s->what, s->ms);
         else
@@ -236,15 +224,20 @@ static void say_result(const Tune *t, const kn_tuned *r)
         say("%d candidates have shown mistakes of Kiln", r->faults);
 }
 
+void tune_catch_interrupts(bool on)
+{
+    static struct sigaction before;
+    const struct sigaction  how = { .sa_handler = interrupt };
+    sigaction(SIGINT, on ? &how : &before, on ? &before : NULL);
+}
+
 /* The search. Its journal is of no more use when it came to its end. */
 static int search(Tune *t, const Bindings *b, kn_tuned *result)
 {
-    const struct sigaction how = { .sa_handler = interrupt };
-    struct sigaction       before;
-    sigaction(SIGINT, &how, &before);
+    tune_catch_interrupts(true);
     const kn_status status = kn_tune(b->program.pipeline, &t->options, &t->how, b->args, b->arg_count, result);
-    sigaction(SIGINT, &before, NULL);
-    clear_line(t);
+    tune_catch_interrupts(false);
+    tune_clear_line(t);
     if (status != KN_OK)
         return report_about(t->cli, t->program);
     if (t->how.journal && !interrupted)
@@ -252,49 +245,59 @@ static int search(Tune *t, const Bindings *b, kn_tuned *result)
     return DONE;
 }
 
-static int machine_of(Cli *cli, const char **text)
+int tune_machine(Cli *cli, const char *given, const char **text)
 {
-    const char *given = option_value(cli, OPTION_MACHINE, 0);
-    size_t      length;
-    *text              = given ? given : machine_calibrated(cli);
-    const bool is_file = given && !strchr(given, '=') && (strpbrk(given, "./") || access(given, R_OK) == 0);
+    size_t length;
+    *text              = given;
+    const bool is_file = !strchr(given, '=') && (strpbrk(given, "./") || access(given, R_OK) == 0);
     return is_file ? file_read(cli, given, text, &length) : DONE;
+}
+
+/* The search and its result. */
+static int tune_one(Tune *t)
+{
+    Cli        *cli     = t->cli;
+    Bindings    b       = { 0 };
+    const char *machine = option_value(cli, OPTION_MACHINE, 0);
+    kn_tuned    result;
+    t->page        = (Page){ .path = option_value(cli, OPTION_TUNE_HTML, 0), .program = t->program };
+    t->how.journal = t->output && !t->how.simulate ? joined(cli, t->output, ".journal") : NULL;
+    t->how.machine = machine ? NULL : machine_calibrated(cli);
+    int status     = cli->operand_count == 1 ? add_bench_file(cli) : DONE;
+    if (status == DONE && machine)
+        status = tune_machine(cli, machine, &t->how.machine);
+    if (status == DONE)
+        status = tune_prepare(t, &b);
+    if (status == DONE)
+        status = search(t, &b, &result);
+    if (status == DONE) {
+        say_result(t, &result);
+        status = write_schedule(t, result.schedule);
+        if (!t->how.simulate)
+            tuned_keep(cli, &b, &t->options, result.schedule);
+        if (status == DONE)
+            status = page_write(&t->page, result.schedule);
+    }
+    page_free(&t->page);
+    bindings_free(&b);
+    return status;
 }
 
 int command_tune(Cli *cli)
 {
-    Tune     t = { .cli = cli, .terminal = isatty(STDERR_FILENO) };
-    Bindings b = { 0 };
-    kn_tuned result;
+    Tune t = { .cli = cli, .terminal = isatty(STDERR_FILENO) };
     if (option_given(cli, OPTION_TUNE_LIST))
         return tuned_list(cli);
     if (cli->operand_count == 0)
         return usage(cli, "which program? kiln tune FILE …");
-    int status = read_settings(&t);
+    const int status = read_settings(&t);
     if (status != DONE)
         return status;
     cli->operands[0] = t.program = program_path(cli, cli->operands[0]);
     t.base                       = without(cli, t.output ? t.output : t.program, t.output ? ".sched" : ".kiln");
-    t.page                       = (Page){ .path = option_value(cli, OPTION_TUNE_HTML, 0), .program = t.program };
     t.how.step                   = told;
     t.how.user                   = &t;
-    t.how.journal                = t.output && !t.how.simulate ? joined(cli, t.output, ".journal") : NULL;
-    status                       = cli->operand_count == 1 ? add_bench_file(cli) : DONE;
-    if (status == DONE)
-        status = machine_of(cli, &t.how.machine);
-    if (status == DONE)
-        status = prepare(&t, &b);
-    if (status == DONE)
-        status = search(&t, &b, &result);
-    if (status == DONE) {
-        say_result(&t, &result);
-        status = write_schedule(&t, result.schedule);
-        if (!t.how.simulate)
-            tuned_keep(cli, &b, t.options.threads, result.schedule);
-        if (status == DONE)
-            status = page_write(&t.page, result.schedule);
-    }
-    page_free(&t.page);
-    bindings_free(&b);
-    return status;
+    if (option_given(cli, OPTION_CROSS_SCHEDULE) && !option_given(cli, OPTION_CROSS))
+        return usage(cli, "--schedule is a row of the table of --cross");
+    return option_given(cli, OPTION_CROSS) ? tune_cross(&t) : tune_one(&t);
 }

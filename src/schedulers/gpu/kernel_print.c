@@ -187,8 +187,9 @@ static UnitText print_head_def(const Printer *p, const KernelShape *shape, int u
             text_printf(p->out, ".unroll(%s, %lld)", u.dims[d].copies, (long long)shape->each[d]);
         else if (u.dims[d].copies)
             text_printf(p->out, ".unroll(%s)", u.dims[d].copies);
-    const KernelCost *cost = &p->k->kernels[p->k->d.choices[p->space.head].group].cost;
-    text_printf(p->out, ".launch_bounds(%d, %d)", cost->thread_count, resident_blocks(p->k->device, cost));
+    const Kernel *kernel   = &p->k->kernels[p->k->d.choices[p->space.head].group];
+    const int     resident = kernel->resident ? kernel->resident : resident_blocks(p->k->device, &kernel->cost);
+    text_printf(p->out, ".launch_bounds(%d, %d)", kernel->cost.thread_count, resident);
     u.block  = block_count ? blocks[0] : NULL;
     u.thread = thread_count ? threads[0] : NULL;
     return u;

@@ -64,7 +64,8 @@ typedef struct KernelCost {
 typedef struct Kernel {
     KernelShape shape;
     KernelCost  cost;
-    int         staged; /* 1 + X: its sum has its operands in shared memory (kernel_products.c); 0: it has not */
+    int         resident; /* blocks of a multiprocessor that the compiler is to leave registers for; 0: as predicted */
+    int         staged;   /* 1 + X: its sum has its operands in shared memory (kernel_products.c); 0: it has not */
 } Kernel;
 
 typedef struct KernelDraft {

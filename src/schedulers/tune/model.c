@@ -11,26 +11,15 @@
  *         parent has, its children mostly have too, so that only the difference is predicted. The least is measured
  *         next; one in a few is drawn at random instead. Where all single edits were tried, several at once are.
  * Holds   The search is a function of the seed and the outcomes. */
+#include "schedulers/tune/edits.h"
 #include "schedulers/tune/learn.h"
-#include "schedulers/tune/moves.h"
-#include "schedulers/tune/tuner_internal.h"
 
 enum {
-    LEVELS     = 4, /* features: shares of nodes inlined, at root, inside a group, in a sliding window */
-    X_TERMS    = 0,
-    X_RULES    = X_TERMS + TERM_COUNT,
-    X_LEVELS   = X_RULES + RULE_IDS,
-    X_KINDS    = X_LEVELS + LEVELS,
+    X_KINDS    = X_COUNT,
     FEATURES   = X_KINDS + MOVE_KINDS,
     MOST_MOVES = 1 << 14,
 };
 _Static_assert((int)FEATURES <= (int)LEARN_MOST, "there is a weight for each feature");
-
-/* What the model sees of a draft. */
-typedef struct Sight {
-    double log_model;
-    double x[X_KINDS];
-} Sight;
 
 typedef struct Proposal {
     int      parent; /* in the beam */
@@ -53,36 +42,6 @@ typedef struct Search {
 } Search;
 
 /* ---- Features ---------------------------------------------------------------------------- */
-
-static Sight sight_of(const Draft *d, const Machine *m)
-{
-    Sight        v     = { 0 };
-    const int    nodes = d->graph->node_count;
-    double       total = 0, terms = 0;
-    const double each = 1.0 / nodes;
-    for (int i = 0; i < d->group_count; i++) {
-        GroupCost cost;
-        cost_group(d, i, m, NULL, &cost);
-        total += cost.ns;
-        for (int k = 0; k < TERM_COUNT; k++) {
-            v.x[X_TERMS + k] += cost.term[k];
-            terms += cost.term[k];
-        }
-    }
-    for (int k = 0; k < TERM_COUNT && terms > 0; k++)
-        v.x[X_TERMS + k] /= terms;
-    for (RuleId id = 0; id < RULE_IDS; id++)
-        v.x[X_RULES + id] = d->uses[id].applied > 0;
-    for (int s = 0; s < nodes; s++) {
-        const Choice *c = &d->choices[s];
-        v.x[X_LEVELS + 0] += c->where == WHERE_INLINE ? each : 0;
-        v.x[X_LEVELS + 1] += c->where == WHERE_ROOT ? each : 0;
-        v.x[X_LEVELS + 2] += c->where == WHERE_INSIDE ? each : 0;
-        v.x[X_LEVELS + 3] += c->where == WHERE_INSIDE && c->store != c->compute ? each : 0;
-    }
-    v.log_model = log(total > 1 ? total : 1);
-    return v;
-}
 
 /* What the child has more than its parent, and which edits made it. */
 static void difference(const Sight *child, const Sight *parent, const Move *moves, int count, double *x)
@@ -139,22 +98,10 @@ static void beam_prune(Search *s)
 
 /* ---- Proposals --------------------------------------------------------------------------- */
 
-/* The draft of a proposal, in the round's arena. */
+/* The candidate of a proposal, in the round's arena. */
 static Tried make(Search *s, const Proposal *p)
 {
-    Tuner       *t      = s->t;
-    const Tried *parent = &s->beam[p->parent].tried;
-    Draft        d      = draft_copy(&parent->draft, &t->round);
-    Text         what;
-    text_init(&what, &t->round);
-    for (int i = 0; i < p->count; i++) {
-        if (i)
-            text_add(&what, "; ");
-        move_print(&what, &d, &p->moves[i]);
-        move_apply(&d, t->job.m, &p->moves[i]);
-        draft_legalize(&d);
-    }
-    return tuner_candidate(t, &t->round, parent->space, &d, text_string(&what));
+    return edits_make(s->t, &s->beam[p->parent].tried, p->moves, p->count);
 }
 
 typedef struct Making {
@@ -171,19 +118,16 @@ static void try_proposal(void *arg)
     Tuner       *t      = s->t;
     const Tried *parent = &s->beam[a->p->parent].tried;
     for (int i = 1; i < s->edits; i++) {
-        Draft d = draft_copy(&parent->draft, &t->round);
-        for (int k = 0; k < i; k++) {
-            move_apply(&d, t->job.m, &a->p->moves[k]);
-            draft_legalize(&d);
-        }
-        Move     *moves = ARENA_ARRAY(&t->round, Move, MOST_MOVES);
-        const int count = moves_list(&d, moves, MOST_MOVES);
+        const Tried so_far = edits_make(t, parent, a->p->moves, i);
+        Move       *moves  = ARENA_ARRAY(&t->round, Move, MOST_MOVES);
+        const int   count  = so_far.trial.fault ? 0 : edits_list(t, &so_far, moves, MOST_MOVES);
         if (!count)
             break;
         a->p->moves[a->p->count++] = moves[random_below(&t->random, count)];
     }
-    a->made     = make(s, a->p);
-    a->p->sight = sight_of(&a->made.draft, t->job.m);
+    a->made = make(s, a->p);
+    if (!a->made.trial.fault)
+        a->p->sight = sight_of(t, &a->made);
 }
 
 static bool is_proposed(const Search *s, uint64_t key)
@@ -201,7 +145,7 @@ static void propose(Search *s, int parent, Move move)
     Making   a = { .s = s, .p = &p };
     tuner_round(s->t);
     s->t->job.cx->quota_left = s->t->job.cx->config.quota;
-    if (!context_attempt(s->t->job.cx, try_proposal, &a))
+    if (!context_attempt(s->t->job.cx, try_proposal, &a) || a.made.trial.fault)
         return;
     p.key = a.made.trial.key;
     if (!tuner_seen(s->t, p.key) && !is_proposed(s, p.key))
@@ -212,7 +156,7 @@ static void propose(Search *s, int parent, Move move)
 static void propose_edits(Search *s, int parent, int most)
 {
     Tuner *t     = s->t;
-    int    count = moves_list(&s->beam[parent].tried.draft, s->moves, MOST_MOVES), tries = 4 * s->most_proposals;
+    int    count = edits_list(t, &s->beam[parent].tried, s->moves, MOST_MOVES), tries = 4 * s->most_proposals;
     for (; count > 0 && tries > 0 && s->proposal_count < most; tries--) {
         const int  k    = random_below(&t->random, count);
         const Move move = s->moves[k];
@@ -308,21 +252,21 @@ static void measure_proposals(Search *s)
 /* Measures what the schedulers have made, in batches. */
 static void measure_starts(Search *s)
 {
-    const double FAR_PREDICTED = 2.5;
-    Tuner       *t             = s->t;
-    const Sight  first         = sight_of(&t->starts[0].draft, t->job.m);
-    t->starts[0].outcome.pairs = 1;
-    beam_add(s, &t->starts[0], &first);
+    const double FAR_PREDICTED        = 2.5;
+    Tuner       *t                    = s->t;
+    const Sight  first                = sight_of(t, &t->starts[t->first]);
+    t->starts[t->first].outcome.pairs = 1;
+    beam_add(s, &t->starts[t->first], &first);
     Tried **batch = ARENA_ARRAY(t->arena, Tried *, (size_t)t->job.batch);
-    for (int i = 1; i < t->start_count && tuner_goes_on(t);) {
+    for (int i = t->first + 1; i < t->start_count && tuner_goes_on(t);) {
         int count = 0;
         tuner_round(t);
         for (; i < t->start_count && count < t->job.batch; i++)
-            if (t->starts[i].trial.predicted < FAR_PREDICTED * t->starts[0].trial.predicted)
+            if (t->starts[i].trial.predicted < FAR_PREDICTED * t->starts[t->first].trial.predicted)
                 batch[count++] = &t->starts[i];
         tuner_measure(t, batch, count);
         for (int k = 0; k < count; k++) {
-            const Sight sight = sight_of(&batch[k]->draft, t->job.m);
+            const Sight sight = sight_of(t, batch[k]);
             learn_from(s, &sight, &first, 0, NULL, 0, &batch[k]->outcome);
             beam_add(s, batch[k], &sight);
         }

@@ -30,6 +30,15 @@ typedef enum MoveKind {
     MOVE_LAYOUT,  /* shared loops, chains, alignment of a member: without them */
     MOVE_TIME,    /* the size of diamonds over time */
     MOVE_RULE,    /* a rule at a place where the model has refused it */
+    /* Of kernels, beside MOVE_INLINE: kernel_edits.h. */
+    MOVE_THREADS, /* of a block along a dimension, times two or by two */
+    MOVE_WARPS,   /* the same, two more or fewer */
+    MOVE_POINTS,
+    /* of a thread */ MOVE_RESIDENT, /* blocks of a multiprocessor at once, which bound the registers of a thread */
+    MOVE_PLANES,                     /* a short dimension inside threads, or a block for each */
+    MOVE_KERNEL,                     /* a stage as a kernel of its own */
+    MOVE_MERGE,                      /* a kernel, or what is inlined, into the kernel that reads it, in shared memory */
+    MOVE_REGISTERS,                  /* a member in registers, or in shared memory */
     MOVE_KINDS
 } MoveKind;
 /* In a word or two. */

@@ -11,7 +11,9 @@ static void open_all(void *user, TuneTrial *const *trials, int count)
 {
     TuneSimulation *s = user;
     for (int i = 0; i < count; i++) {
-        trials[i]->slot = 0;
+        const bool taken = !s->accepts || s->accepts(s->user, trials[i]);
+        trials[i]->fault = taken ? TUNE_FINE : TUNE_REFUSED;
+        trials[i]->slot  = taken ? 0 : -1;
         s->seconds += SIMULATED_COMPILE_SECONDS;
     }
 }

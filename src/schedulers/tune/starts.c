@@ -17,17 +17,20 @@ typedef struct Starts {
     const char      *what;
 } Starts;
 
-/* Adds a draft, unless its text is there already. */
+void tuner_add_start(Tuner *t, const Tried *made)
+{
+    t->starts = t->starts ? t->starts : ARENA_ARRAY(t->arena, Tried, MOST_STARTS);
+    for (int i = 0; i < t->start_count; i++)
+        if (t->starts[i].trial.key == made->trial.key)
+            return;
+    if (t->start_count < MOST_STARTS)
+        t->starts[t->start_count++] = *made;
+}
+
 static void add(const Starts *a, const Draft *d, const char *what)
 {
-    Tuner *t = a->t;
-    if (t->start_count == MOST_STARTS)
-        return;
-    const Tried made = tuner_candidate(t, t->arena, a->space, d, what);
-    for (int i = 0; i < t->start_count; i++)
-        if (t->starts[i].trial.key == made.trial.key)
-            return;
-    t->starts[t->start_count++] = made;
+    const Tried made = tuner_candidate(a->t, a->t->arena, a->space, d, what);
+    tuner_add_start(a->t, &made);
 }
 
 static void run_schedulers(void *arg)
@@ -108,7 +111,6 @@ static void order_spaces(Tuner *t, int doubled)
 
 void tuner_starts(Tuner *t)
 {
-    t->starts = ARENA_ARRAY(t->arena, Tried, MOST_STARTS);
     for (int i = 0; i < t->job.space_count; i++) {
         const int before = t->start_count;
         attempt((Starts){ t, &t->job.spaces[i], t->job.m, t->job.options, NULL, "" });

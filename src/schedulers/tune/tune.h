@@ -10,6 +10,7 @@
 #ifndef KILN_SCHEDULERS_TUNE_H
 #define KILN_SCHEDULERS_TUNE_H
 
+#include "ir/target.h"
 #include "schedulers/search/schedulers.h"
 
 /* What became of a candidate that gave no time: faults of the compiler, each with the schedule that shows it. */
@@ -75,10 +76,12 @@ typedef struct TuneHost {
 /* The pipeline, or the pipeline as directives rewrite it. Drafts of a space point to its graph. */
 typedef struct TuneSpace {
     const char *directives; /* "", or lines that stand before the text of every draft */
+    const char *name;       /* of the rewrite: what its first candidate is called, and its rule */
+    RuleId      rule;
     Graph       graph;
 } TuneSpace;
 
-enum { TUNE_SPACES = 2 };
+enum { TUNE_SPACES = 3 };
 
 typedef struct TuneJob {
     kn_context      *cx;
@@ -90,6 +93,7 @@ typedef struct TuneJob {
     uint64_t         seed;
     int              batch;       /* candidates that are compiled at a time */
     int              most;        /* candidates in all; 0: no limit */
+    DeviceKind       device;      /* not NONE: schedules are those of kernels, for the device of `m` */
     int              population;  /* genetic */
     int              generations; /* genetic; 0: no limit */
 } TuneJob;
@@ -124,6 +128,33 @@ Tuner *tune_begin(const TuneJob *job, Arena *arena);
 void   tune_run(Tuner *t, const TuneAlgorithm *algorithm, Arena *arena, TuneResult *result);
 void   tune_end(Tuner *t);
 
+/* What a search has found: until tune_end. */
+typedef struct TuneFound {
+    const TuneTrial   *trial;
+    const Draft       *draft;   /* NULL: it is for a device */
+    const KernelDraft *kernels; /* NULL: it is not */
+    const TuneSpace   *space;
+} TuneFound;
+TuneFound tune_found(const Tuner *t);
+/* What the model predicts of it on another graph of the same functions and another machine: ns. */
+double tune_predict(const TuneFound *found, const Graph *g, const Machine *m, Arena *arena);
+
+/* ---- cross.c ---- */
+
+/* A schedule that was found for one size or machine, on another. */
+typedef struct TuneCell {
+    double ratio;       /* its time over that of the schedule found for this one: a median over pairs of turns; 0: none
+                         * was taken */
+    double      chance; /* that as large a difference of wins and losses is noise */
+    TuneFault   fault;
+    const char *reason; /* in the arena given */
+} TuneCell;
+
+/* Times schedules in turns with that of index `own`, in TUNE_CHECK_ROUNDS fresh processes of each; at most `batch` are
+ * compiled at a time. One that has a fault is not opened. Gives the shortest turn of `own` in ns; 0 if it failed. */
+double tune_column(const TuneHost *host, TuneTrial *trials, int count, int own, int batch, Arena *arena,
+                   TuneCell *cells);
+
 /* FNV-1a of a text. */
 uint64_t tune_key(const char *text);
 
@@ -137,6 +168,7 @@ typedef struct TuneSimulation {
     TuneHost host;
     void    *user; /* of the functions below; may be NULL each */
     bool (*stops)(void *user);
+    bool (*accepts)(void *user, const TuneTrial *trial); /* would the compiler take this schedule? */
     bool (*recall)(void *user, const TuneTrial *trial, TuneOutcome *outcome);
     void (*step)(void *user, const TuneStep *step);
 } TuneSimulation;

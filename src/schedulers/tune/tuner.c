@@ -9,6 +9,7 @@
 #include "schedulers/tune/tuner_internal.h"
 
 #include "schedulers/draft/pattern.h"
+#include "schedulers/tune/kernel_edits.h"
 #include "schedulers/tune/race.h"
 
 const char *const tune_fault_names[TUNE_FAULTS] = {
@@ -105,6 +106,19 @@ Tried tuner_candidate(const Tuner *t, Arena *arena, TuneSpace *space, const Draf
     return c;
 }
 
+Tried tuner_kernels(Arena *arena, TuneSpace *space, const KernelDraft *k, const char *what)
+{
+    Tried c = { .space = space, .kernels = kernel_edits_copy(k, arena), .what = what };
+    Text  text;
+    text_init(&text, arena);
+    text_add(&text, space->directives);
+    kernel_draft_print(&text, &c.kernels, arena);
+    c.trial           = (TuneTrial){ .text = text_string(&text), .slot = -1 };
+    c.trial.key       = tune_key(c.trial.text);
+    c.trial.predicted = kernel_draft_cost(&c.kernels);
+    return c;
+}
+
 /* ---- What is kept ----------------------------------------------------------------------- */
 
 static const int *copy_order(Arena *arena, const int *order, int rank)
@@ -142,9 +156,14 @@ void kept_set(Kept *k, kn_context *cx, const Tried *from)
 {
     kept_free(k);
     arena_init(&k->arena, cx);
-    k->used             = true; /* from here on a bail-out leaves the arena to tune_end */
-    k->tried            = *from;
-    k->tried.draft      = copy_deep(&from->draft, &k->arena);
+    k->used  = true; /* from here on a bail-out leaves the arena to tune_end */
+    k->tried = *from;
+    if (from->kernels.kernels) {
+        k->tried.kernels   = kernel_edits_copy(&from->kernels, &k->arena);
+        k->tried.kernels.d = copy_deep(&k->tried.kernels.d, &k->arena);
+    } else {
+        k->tried.draft = copy_deep(&from->draft, &k->arena);
+    }
     k->tried.trial.text = arena_strdup(&k->arena, from->trial.text);
     k->tried.what       = arena_strdup(&k->arena, from->what);
 }
@@ -292,6 +311,13 @@ Tuner *tune_begin(const TuneJob *job, Arena *arena)
     return t;
 }
 
+TuneFound tune_found(const Tuner *t)
+{
+    const Tried *best = &t->best.tried;
+    return (TuneFound){ &best->trial, best->kernels.kernels ? NULL : &best->draft,
+                        best->kernels.kernels ? &best->kernels : NULL, best->space };
+}
+
 void tune_end(Tuner *t)
 {
     for (int i = 0; i < t->job.space_count; i++)
@@ -315,6 +341,8 @@ static bool measure_start(Tuner *t, Tried *start)
         start->outcome.ns = t->job.host->sample(t->job.host->user, &t->best.tried.trial);
     if (!old)
         start->outcome.fault = t->best.tried.trial.fault;
+    if (t->job.device && start->outcome.fault == TUNE_REFUSED)
+        return false;
     start->trial.fault    = start->outcome.fault;
     start->trial.reason   = t->best.tried.trial.reason;
     start->outcome.ratio  = 1;
@@ -322,6 +350,21 @@ static bool measure_start(Tuner *t, Tried *start)
     t->best.tried.outcome = t->start.tried.outcome = start->outcome;
     tell(t, start, old);
     return !start->outcome.fault;
+}
+
+/* Memory of a kernel must have a constant size, which only lowering proves: as for `auto`, the first schedule that is
+ * accepted is the one to beat. */
+static bool measure_first(Tuner *t)
+{
+    for (int i = 0; i < t->start_count; i++) {
+        if (measure_start(t, &t->starts[i])) {
+            t->first = i;
+            return true;
+        }
+        if (!t->job.device || t->starts[i].outcome.fault != TUNE_REFUSED)
+            return false;
+    }
+    return false;
 }
 
 /* Fresh turns of the best and of `auto`, which no choice has depended on, so that the best is not best by luck; in
@@ -354,9 +397,12 @@ static void check_best(Tuner *t, TuneResult *r)
 void tune_run(Tuner *t, const TuneAlgorithm *algorithm, Arena *arena, TuneResult *r)
 {
     *r = (TuneResult){ .speedup = 1, .wrong = 1, .checked = 1 };
-    tuner_starts(t);
+    if (t->job.device)
+        tuner_kernel_starts(t);
+    else
+        tuner_starts(t);
     tuner_round(t);
-    if (measure_start(t, &t->starts[0]))
+    if (measure_first(t))
         algorithm->run(t);
     r->best_ns = t->best.tried.outcome.ns;
     check_best(t, r);

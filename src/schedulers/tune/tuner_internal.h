@@ -10,7 +10,8 @@
 typedef struct Tried Tried;
 struct Tried {
     TuneSpace  *space;
-    Draft       draft;
+    Draft       draft;   /* for a CPU */
+    KernelDraft kernels; /* for a device */
     TuneTrial   trial;
     const char *what;
     TuneOutcome outcome;
@@ -35,8 +36,8 @@ struct Tuner {
     double    turns[TUNE_SPREAD_TURNS]; /* of the incumbent, since it is that: the last ones */
     int       turn_count;
     double    start_ns;
-    Tried    *starts; /* what the schedulers make: that of `auto` first. In `arena` */
-    int       start_count;
+    Tried    *starts;             /* what the schedulers make: that of `auto` first. In `arena` */
+    int       start_count, first; /* the index of the one that is the start */
     Arena    *arena;
 };
 
@@ -47,6 +48,8 @@ bool tuner_goes_on(Tuner *t);
 
 /* Makes a draft of a space legal, prints and predicts it. */
 Tried tuner_candidate(const Tuner *t, Arena *arena, TuneSpace *space, const Draft *d, const char *what);
+/* The same for kernels, which are legal. */
+Tried tuner_kernels(Arena *arena, TuneSpace *space, const KernelDraft *k, const char *what);
 /* Was this schedule tried? The second marks it. */
 bool tuner_seen(const Tuner *t, uint64_t key);
 void tuner_mark(Tuner *t, uint64_t key);
@@ -58,8 +61,11 @@ void tuner_measure(Tuner *t, Tried *const *candidates, int count);
 void kept_set(Kept *k, kn_context *cx, const Tried *from);
 void kept_free(Kept *k);
 
-/* Fills t->starts. */
+/* Adds a candidate to t->starts, unless its text is there already. */
+void tuner_add_start(Tuner *t, const Tried *made);
+/* Fills t->starts; the second for a device. */
 void tuner_starts(Tuner *t);
+void tuner_kernel_starts(Tuner *t);
 
 /* The algorithms. */
 void tune_by_model(Tuner *t);
