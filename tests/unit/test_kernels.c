@@ -57,6 +57,29 @@ static void test_occupancy(void)
     }
 }
 
+/* Blocks of launch_bounds: as many as the registers leave room for; of many registers, a part more of them; but a
+ * kernel that has enough blocks has 16 warps on a multiprocessor. */
+static void test_resident_blocks(void)
+{
+    const Device device = device_of("a100");
+    const struct {
+        int    threads, registers;
+        double blocks;
+        int    resident;
+    } rows[] = {
+        { 128, 64, 1e4, 8 },  { 128, 90, 1e4, 5 }, { 128, 100, 1e4, 4 }, { 128, 120, 1e4, 4 },
+        { 128, 200, 1e4, 4 }, { 64, 200, 1e4, 8 }, { 64, 200, 108, 4 },  { 128, 120, 216, 3 },
+        { 128, 120, 50, 3 },  { 480, 64, 1e4, 2 }, { 1024, 64, 1e4, 1 },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const KernelCost cost = { .blocks       = rows[i].blocks,
+                                  .thread_count = rows[i].threads,
+                                  .registers    = rows[i].registers };
+        const int        n    = kernel_resident_blocks(&device, &cost);
+        CHECK(n == rows[i].resident, "row %zu: %d blocks", i, n);
+    }
+}
+
 /* ---- Listing 1 ---- */
 
 static const char *const chain = "input in : f32(x, y)\noutput Z\n"
@@ -283,6 +306,7 @@ static void test_apps(void)
 int main(void)
 {
     test_occupancy();
+    test_resident_blocks();
     test_listing();
     test_steps();
     test_figures();

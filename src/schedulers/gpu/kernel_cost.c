@@ -477,6 +477,19 @@ void kernel_evaluate(KernelSpace *s, const KernelShape *shape, KernelCost *out)
     out->fault          = fault_of(s, out, work.code, work.live);
 }
 
+/* The assembler gives threads as many registers as leave room for these blocks, and fills what it may take with loads
+ * in advance. Where registers are many the prediction may fall short, and spills take longer than fewer blocks do; but
+ * a kernel has no fewer warps than keep a multiprocessor busy, even if some registers spill for them. */
+int kernel_resident_blocks(const Device *device, const KernelCost *c)
+{
+    const double there     = c->blocks * c->thread_count / (device->sms * (double)WARP_SIZE);
+    const double busy      = (double)device->sm_registers / (WARP_SIZE * fmax(1, least(BUSY_WARPS, there)));
+    const double many      = c->registers >= MANY_REGISTERS ? REGISTERS_MARGIN : 1;
+    const double registers = least(least(device->thread_registers, busy), many * c->registers);
+    const int    blocks    = device_occupancy(device, c->thread_count, (int)registers, c->footprint).blocks;
+    return blocks > 0 ? blocks : 1;
+}
+
 /* Configurations without a fault first; those with too few blocks, or parts of warps, are all there is for a small
  * stage; the others cannot be launched. */
 static int rank_of(const KernelCost *c)
