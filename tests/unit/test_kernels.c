@@ -125,6 +125,22 @@ static void test_steps(void)
     CHECK(loop > 2 * copies, "%g ns in a loop, %g in copies", loop, copies);
 }
 
+/* A thread of a device computes a power by itself, in many instructions. So few of them are its copies. */
+static void test_functions(void)
+{
+    GraphOf o;
+    graph_of(&o, "input in : f32(x, y, c)\noutput out\nout(x, y, c) = pow(in(x, y, c), 0.8) * in(x, y, c)\n"
+                 "estimate out(1536, 2560, 3)\n");
+    o.machine.device    = device_of("h200");
+    const Work       *w = o.graph.nodes[o.graph.node_count - 1].defs;
+    const KernelDraft k = scheduler_gpu(&o.graph, &o.machine, &(SchedulerOptions){ .budget = 2 }, &o.arena);
+    CHECK(w->lane_ops > 200 && w->ops < 50, "%g operations of a thread, %g of a vector", w->lane_ops, w->ops);
+    const KernelShape *shape = &k.kernels[0].shape;
+    CHECK(k.d.group_count == 1 && shape->each[0] * shape->each[1] * shape->each[2] <= 24, "%lld x %lld x %lld",
+          (long long)shape->each[0], (long long)shape->each[1], (long long)shape->each[2]);
+    graph_of_end(&o);
+}
+
 /* The tile of 32x12 of section 3: W has four rows more, in shared memory. */
 static void test_listing(void)
 {
@@ -248,7 +264,7 @@ static void test_classes(void)
           "2560)\n",
           { .no_fusion = true } },
         /* a stage that was inlined is stored where its readers compute it for each step of theirs */
-        { "p.compute_at(out, xo)",
+        { "p.compute_at(s, xo)",
           "input in : f32(x, y)\noutput out\ng(x, y) = exp(in(x, y)) * sqrt(in(x, y))\nh(x, y) = g(x, y) + 1\n"
           "p(x, y) = h(x, y) * in(x, y)\ns(x, y) = sum(p(x + i, y) for i in -4..5)\n"
           "out(x, y) = sum(s(x, y + j) for j in -4..5)\nestimate out(1536, 2560)\n",
@@ -309,6 +325,7 @@ int main(void)
     test_resident_blocks();
     test_listing();
     test_steps();
+    test_functions();
     test_figures();
     test_classes();
     test_apps();

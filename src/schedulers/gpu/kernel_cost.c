@@ -217,7 +217,8 @@ static double code_of(KernelSpace *s, int unit, const int64_t *each)
         const int        n    = s->among[i];
         const GraphNode *node = &s->g->nodes[n];
         for (int k = 0; k < node->def_count; k++)
-            operations += s->at_once[n] * (node->defs[k].ops + node->defs[k].loads) * kernel_copies_of_steps(s, n, k);
+            operations +=
+                s->at_once[n] * (node->defs[k].lane_ops + node->defs[k].loads) * kernel_copies_of_steps(s, n, k);
     }
     return operations * copies;
 }
@@ -237,7 +238,7 @@ static UnitWork unit_work(KernelSpace *s, int unit, const int64_t *each)
             continue;
         for (int k = 0; k < node->def_count; k++) {
             const double steps = k ? node->defs[k].steps : 1;
-            w.operations += points * (k ? steps : node->begun) * (node->defs[k].ops + (k ? 1 : 0));
+            w.operations += points * (k ? steps : node->begun) * (node->defs[k].lane_ops + (k ? 1 : 0));
             w.steps = fmax(w.steps, steps);
         }
         if (n != unit)
