@@ -14,6 +14,7 @@
 
 const char trapezoid_race[]     = "a tile would overwrite what its neighbours begin with: an array needs a second copy";
 static const char hands_twice[] = "two tiles that run at once would hand out the same element";
+static const char not_sure[]    = "a read under a condition may be outside of what the loops are sure to access";
 static const char no_box[]      = "what a tile touches has no constant size: give sizes for all axes";
 
 static const Access *write_of(const Statement *st)
@@ -59,17 +60,21 @@ static isl_map *exact_hull(isl_map *map)
     return isl_map_coalesce(map);
 }
 
+static bool reads_within(isl_map *in, isl_set *elements)
+{
+    isl_set *read = isl_map_range(isl_map_copy(in));
+    bool     yes  = isl_set_is_subset(read, elements) == isl_bool_true;
+    isl_set_free(read);
+    return yes;
+}
+
 /* Of a copy in: what the scratch has a place for, and the array surely an element. isl's simple hull has bounds of the
  * pieces alone, so that it can have more, or no end. Takes the copy. */
 static isl_map *clamped(isl_map *copy, isl_map *places, isl_set *elements)
 {
     if (isl_map_is_subset(copy, places) != isl_bool_true)
         copy = isl_map_intersect(copy, isl_map_copy(places));
-    isl_set *read = isl_map_range(isl_map_copy(copy));
-    if (isl_set_is_subset(read, elements) != isl_bool_true)
-        copy = isl_map_intersect_range(copy, isl_set_copy(elements));
-    isl_set_free(read);
-    return copy;
+    return reads_within(copy, elements) ? copy : isl_map_intersect_range(copy, isl_set_copy(elements));
 }
 
 static isl_map *joined(isl_map *all, isl_map *one)
@@ -290,6 +295,7 @@ static const char *scratch_of(const Trapezoid *z, Made *m, const CSymbol *array,
 
     Copied   c    = { scratch, inner, scop_elements(z->t->scop, array), scratch_places(scratch), NULL };
     isl_map *base = from_before(z, array), *out = NULL;
+    bool     sure = true; /* all that may be read before it is written can be copied in */
     if (base) {
         copy_strip(m, &c, isl_map_copy(base));
         base = isl_map_intersect_range(base, isl_set_copy(inner));
@@ -300,6 +306,7 @@ static const char *scratch_of(const Trapezoid *z, Made *m, const CSymbol *array,
             if (st->accesses.at[k].array != array || st->accesses.at[k].write)
                 continue;
             isl_map *in = from_outside(z, i, &st->accesses.at[k]);
+            sure        = sure && (!st->accesses.at[k].unsure || reads_within(in, c.elements));
             base        = joined(base, isl_map_intersect_range(isl_map_copy(in), isl_set_copy(inner)));
             copy_strip(m, &c, in);
         }
@@ -321,7 +328,7 @@ static const char *scratch_of(const Trapezoid *z, Made *m, const CSymbol *array,
     isl_map_free(c.strips);
     isl_map_free(c.places);
     isl_set_free(c.elements);
-    return race ? trapezoid_race : twice ? hands_twice : NULL;
+    return race ? trapezoid_race : twice ? hands_twice : sure ? NULL : not_sure;
 }
 
 const char *trapezoid_scratch(const Trapezoid *z, Made *m)
