@@ -57,6 +57,29 @@ static void test_occupancy(void)
     }
 }
 
+/* Blocks of launch_bounds: as many as the registers leave room for; of many registers, a part more of them; but a
+ * kernel that has enough blocks has 16 warps on a multiprocessor. */
+static void test_resident_blocks(void)
+{
+    const Device device = device_of("a100");
+    const struct {
+        int    threads, registers;
+        double blocks;
+        int    resident;
+    } rows[] = {
+        { 128, 64, 1e4, 8 },  { 128, 90, 1e4, 5 }, { 128, 100, 1e4, 4 }, { 128, 120, 1e4, 4 },
+        { 128, 200, 1e4, 4 }, { 64, 200, 1e4, 8 }, { 64, 200, 108, 4 },  { 128, 120, 216, 3 },
+        { 128, 120, 50, 3 },  { 480, 64, 1e4, 2 }, { 1024, 64, 1e4, 1 },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const KernelCost cost = { .blocks       = rows[i].blocks,
+                                  .thread_count = rows[i].threads,
+                                  .registers    = rows[i].registers };
+        const int        n    = kernel_resident_blocks(&device, &cost);
+        CHECK(n == rows[i].resident, "row %zu: %d blocks", i, n);
+    }
+}
+
 /* ---- Listing 1 ---- */
 
 static const char *const chain = "input in : f32(x, y)\noutput Z\n"
@@ -100,6 +123,22 @@ static void test_steps(void)
 {
     const double copies = accesses_of("9"), loop = accesses_of("n");
     CHECK(loop > 2 * copies, "%g ns in a loop, %g in copies", loop, copies);
+}
+
+/* A thread of a device computes a power by itself, in many instructions. So few of them are its copies. */
+static void test_functions(void)
+{
+    GraphOf o;
+    graph_of(&o, "input in : f32(x, y, c)\noutput out\nout(x, y, c) = pow(in(x, y, c), 0.8) * in(x, y, c)\n"
+                 "estimate out(1536, 2560, 3)\n");
+    o.machine.device    = device_of("h200");
+    const Work       *w = o.graph.nodes[o.graph.node_count - 1].defs;
+    const KernelDraft k = scheduler_gpu(&o.graph, &o.machine, &(SchedulerOptions){ .budget = 2 }, &o.arena);
+    CHECK(w->lane_ops > 200 && w->ops < 50, "%g operations of a thread, %g of a vector", w->lane_ops, w->ops);
+    const KernelShape *shape = &k.kernels[0].shape;
+    CHECK(k.d.group_count == 1 && shape->each[0] * shape->each[1] * shape->each[2] <= 24, "%lld x %lld x %lld",
+          (long long)shape->each[0], (long long)shape->each[1], (long long)shape->each[2]);
+    graph_of_end(&o);
 }
 
 /* The tile of 32x12 of section 3: W has four rows more, in shared memory. */
@@ -225,7 +264,7 @@ static void test_classes(void)
           "2560)\n",
           { .no_fusion = true } },
         /* a stage that was inlined is stored where its readers compute it for each step of theirs */
-        { "p.compute_at(out, xo)",
+        { "p.compute_at(s, xo)",
           "input in : f32(x, y)\noutput out\ng(x, y) = exp(in(x, y)) * sqrt(in(x, y))\nh(x, y) = g(x, y) + 1\n"
           "p(x, y) = h(x, y) * in(x, y)\ns(x, y) = sum(p(x + i, y) for i in -4..5)\n"
           "out(x, y) = sum(s(x, y + j) for j in -4..5)\nestimate out(1536, 2560)\n",
@@ -283,8 +322,10 @@ static void test_apps(void)
 int main(void)
 {
     test_occupancy();
+    test_resident_blocks();
     test_listing();
     test_steps();
+    test_functions();
     test_figures();
     test_classes();
     test_apps();

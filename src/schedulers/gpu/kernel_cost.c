@@ -217,7 +217,8 @@ static double code_of(KernelSpace *s, int unit, const int64_t *each)
         const int        n    = s->among[i];
         const GraphNode *node = &s->g->nodes[n];
         for (int k = 0; k < node->def_count; k++)
-            operations += s->at_once[n] * (node->defs[k].ops + node->defs[k].loads) * kernel_copies_of_steps(s, n, k);
+            operations +=
+                s->at_once[n] * (node->defs[k].lane_ops + node->defs[k].loads) * kernel_copies_of_steps(s, n, k);
     }
     return operations * copies;
 }
@@ -237,7 +238,7 @@ static UnitWork unit_work(KernelSpace *s, int unit, const int64_t *each)
             continue;
         for (int k = 0; k < node->def_count; k++) {
             const double steps = k ? node->defs[k].steps : 1;
-            w.operations += points * (k ? steps : node->begun) * (node->defs[k].ops + (k ? 1 : 0));
+            w.operations += points * (k ? steps : node->begun) * (node->defs[k].lane_ops + (k ? 1 : 0));
             w.steps = fmax(w.steps, steps);
         }
         if (n != unit)
@@ -475,6 +476,19 @@ void kernel_evaluate(KernelSpace *s, const KernelShape *shape, KernelCost *out)
     const double active = fmax(1e-9, out->occupancy.fraction * least(device->block_threads, out->thread_count));
     out->paper          = out->blocks * (work.arithmetic + GLOBAL_LOAD_COST * work.loads) / active;
     out->fault          = fault_of(s, out, work.code, work.live);
+}
+
+/* The assembler gives threads as many registers as leave room for these blocks, and fills what it may take with loads
+ * in advance. Where registers are many the prediction may fall short, and spills take longer than fewer blocks do; but
+ * a kernel has no fewer warps than keep a multiprocessor busy, even if some registers spill for them. */
+int kernel_resident_blocks(const Device *device, const KernelCost *c)
+{
+    const double there     = c->blocks * c->thread_count / (device->sms * (double)WARP_SIZE);
+    const double busy      = (double)device->sm_registers / (WARP_SIZE * fmax(1, least(BUSY_WARPS, there)));
+    const double many      = c->registers >= MANY_REGISTERS ? REGISTERS_MARGIN : 1;
+    const double registers = least(least(device->thread_registers, busy), many * c->registers);
+    const int    blocks    = device_occupancy(device, c->thread_count, (int)registers, c->footprint).blocks;
+    return blocks > 0 ? blocks : 1;
 }
 
 /* Configurations without a fault first; those with too few blocks, or parts of warps, are all there is for a small

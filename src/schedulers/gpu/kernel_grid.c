@@ -195,7 +195,7 @@ double kernel_grid_ns(const KernelDraft *k, int s, bool shared)
     const GraphNode *node   = &k->d.graph->nodes[s];
     const Device    *device = k->device;
     const double     steps = free_points(&k->d, s) * node->defs[1].steps, lanes = (double)device->sms * device->lanes;
-    const double     issue = steps * (node->defs[1].ops + node->defs[1].loads + 2) / (device->clock * lanes);
+    const double     issue = steps * (node->defs[1].lane_ops + node->defs[1].loads + 2) / (device->clock * lanes);
     Cells            c;
     if (shared && find_cells(k, s, &c))
         return issue * c.again + device->launch;

@@ -148,16 +148,6 @@ int kernel_fuse_blocks(Text *out, const char **blocks, int count)
     return count;
 }
 
-/* The blocks that a multiprocessor should hold: the assembler gives threads no more registers than leave room for
- * them. Where registers are many the prediction may fall short, and spills take longer than fewer blocks do. */
-static int resident_blocks(const Device *device, const KernelCost *c)
-{
-    const double many      = c->registers >= MANY_REGISTERS ? REGISTERS_MARGIN : 1;
-    const int    registers = (int)fmin(device->thread_registers, many * c->registers);
-    const int    blocks    = device_occupancy(device, c->thread_count, registers, c->footprint).blocks;
-    return blocks > 0 ? blocks : 1;
-}
-
 /* One definition of a head. */
 static UnitText print_head_def(const Printer *p, const KernelShape *shape, int update)
 {
@@ -188,7 +178,7 @@ static UnitText print_head_def(const Printer *p, const KernelShape *shape, int u
         else if (u.dims[d].copies)
             text_printf(p->out, ".unroll(%s)", u.dims[d].copies);
     const Kernel *kernel   = &p->k->kernels[p->k->d.choices[p->space.head].group];
-    const int     resident = kernel->resident ? kernel->resident : resident_blocks(p->k->device, &kernel->cost);
+    const int     resident = kernel->resident ? kernel->resident : kernel_resident_blocks(p->k->device, &kernel->cost);
     text_printf(p->out, ".launch_bounds(%d, %d)", kernel->cost.thread_count, resident);
     u.block  = block_count ? blocks[0] : NULL;
     u.thread = thread_count ? threads[0] : NULL;

@@ -169,6 +169,8 @@ void kernel_print_product(Text *out, const KernelSpace *s, const Kernel *kernel)
 
 /* The cost of the group with that shape. */
 void kernel_evaluate(KernelSpace *s, const KernelShape *shape, KernelCost *out);
+/* The blocks that a multiprocessor should hold of a kernel with that cost. */
+int kernel_resident_blocks(const Device *device, const KernelCost *c);
 /* Is `a` better than `b`? An invalid configuration is worse than any that is not. */
 bool kernel_better(const KernelSpace *s, const KernelCost *a, const KernelCost *b);
 

@@ -108,7 +108,8 @@ enum {
     KERNEL_MOST_COPIES         = 48,       /* points        chosen    of a thread */
     KERNEL_FEW_PLANES          = 8,        /* planes        chosen    so many can be inside a thread */
     FEW_WAVES                  = 4,        /* waves         chosen    of blocks, of which the last is a whole one */
-    BUSY_WARPS                 = 16,       /* warps         chosen    with which a multiprocessor is never idle */
+    BUSY_WARPS                 = 16,       /* warps         chosen    with which a multiprocessor is never idle: no
+                                                                      bound of registers leaves fewer */
     MOST_ALIGNED               = 1 << 10,  /* points        limit     of which a coordinate is known to be a multiple */
     MOST_WIDENED               = 4,        /* points        chosen    to a multiple of which what a kernel computes is
                                                                       widened, so that its threads divide evenly */

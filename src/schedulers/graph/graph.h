@@ -52,6 +52,7 @@ typedef struct Work {
     int64_t *extents; /* of its variables */
     double ops; /* vector operations per point, weighted by throughput: a division, a square root, exp … count several
                    (table in graph_work.c) */
+    double lane_ops; /* the same of a thread of a device: of mathematical functions, instructions */
     double
         plane_invariant; /* of `ops`, those that are the same for all values of the last of three arguments or more */
     double loads;        /* distinct elements read per point */
