@@ -3,9 +3,9 @@
  *
  * Takes   trials; each becomes a process (worker.c) that lives until it is closed.
  * Gives   its replies, or the fault that ended it. Compiling may take compile_limit seconds; a run may take run_limit
- * or SLOWER times the shortest run of all so far, whichever is longer. What takes longer is killed. Holds   No process
- * outlives workers_end, none is left unwaited for, and no file is made. Nothing here allocates from an arena while a
- * process is started, so that a bail-out loses none. */
+ *         or SLOWER times the shortest run of all so far, whichever is longer. What takes longer is killed.
+ * Holds   no process outlives workers_end, none is left unwaited for, and no file is made. Nothing here allocates from
+ *         an arena while a process is started, so that a bail-out loses none. */
 #include "api/tune/workers.h"
 
 #include <errno.h>

@@ -2,10 +2,9 @@
 /* kiln tune FILE --cross: what is tuned for one size or machine, run on others, as a table of slowdowns (Ragan-Kelley
  * et al. 2013, figure 8).
  *
- * Cases   Without --simulate each --size is a row and a column, on this machine. Each --machine and each --schedule
- * adds rows: it cannot be run there, but what is tuned for it can be run here. With --simulate each size on each
- *         machine is a row and a column. * Inputs that are missing are made up for each size; those of NAME.bench have
- * one size, so that only its parameters are taken. */
+ * Without --simulate each --size is a row and a column, on this machine. Each --machine and each --schedule adds rows:
+ * this machine runs what is tuned for another. With --simulate each size on each machine is a row and a column. Inputs
+ * that are missing are made up for each size; those of NAME.bench have one size, so only its parameters are taken. */
 #include "cli/tune/tune.h"
 
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Making edited kernels legal (kernel_edits.h).
  *
- * Order   What cannot be inlined is a kernel; then, consumers first, a stage that is in a kernel where not all of its
- *         readers are goes to the kernel of its readers, or is one itself; then registers are shared memory where
- * several stages read them; at last kernels with other stages get the blocks that are predicted to be best. Holds
- * Consumers come first, so that the places of all readers of a stage are settled when it is looked at. */
+ * What cannot be inlined is a kernel. Then, consumers first, a stage that is in a kernel where not all of its readers
+ * are goes to the kernel of its readers, or is one itself. Then registers are shared memory where several stages read
+ * them. At last kernels with other stages get the blocks that are predicted to be best. Consumers come first so that
+ * the places of all readers of a stage are settled when it is looked at. */
 #include "schedulers/tune/kernel_edits.h"
 
 #include "schedulers/draft/draft_legal.h"
