@@ -138,20 +138,35 @@ bool schedule_sizes(kn_pipeline *p, const kn_arg *args, int count, Arena *arena,
 
 /* ---- The text --------------------------------------------------------------------------- */
 
-/* The text of a machine that is named, not described: of NAME.machine among the files of this library. */
-static const char *named_machine(kn_context *cx, const char *name)
+/* The text of NAME.machine among the files of this library; NULL: there is none. */
+static const char *machine_file(kn_context *cx, const char *name)
 {
     Arena      *arena = &cx->call;
     const char *path  = companion_find(arena, arena_printf(arena, "machines/%s.machine", name));
     Bytes       text;
-    if (!strchr(name, '/') && path && file_read_whole(arena, path, &text))
-        return arena_strndup(arena, text.at, text.size);
-    diag_error(
-        cx, (Loc){ 0 },
-        "describe it, as in cores=8,vector_bits=256,l1=32k,l2=512k,l3=16M, or name one of share/kiln/machines, as "
-        "in raspberry-pi-5",
-        "there is no machine '%s'", name);
-    return NULL;
+    return !strchr(name, '/') && path && file_read_whole(arena, path, &text) ? arena_strndup(arena, text.at, text.size)
+                                                                             : NULL;
+}
+
+/* The text of a machine that is named, not described. */
+static const char *named_machine(kn_context *cx, const char *name)
+{
+    const char *text = machine_file(cx, name);
+    if (!text)
+        diag_error(
+            cx, (Loc){ 0 },
+            "describe it, as in cores=8,vector_bits=256,l1=32k,l2=512k,l3=16M, or name one of share/kiln/machines, as "
+            "in raspberry-pi-5",
+            "there is no machine '%s'", name);
+    return text;
+}
+
+/* The GPU that is there, if it is one of those that are described. */
+static bool add_device(kn_context *cx, Machine *m)
+{
+    char        name[64];
+    const char *text = device_name_in("", name, sizeof name) ? machine_file(cx, name) : NULL;
+    return !text || machine_parse(cx, name, text, m);
 }
 
 static bool is_name(const char *machine)
@@ -165,11 +180,13 @@ bool schedule_machine(kn_pipeline *p, const ScheduleRequest *r, Machine *m)
     *m             = machine_detect();
     m->cores       = r->cores > 0 ? r->cores : m->cores;
     m->vector_bits = r->vector_bits > 0 ? r->vector_bits : m->vector_bits;
-    if (!r->machine)
-        return true;
-    const bool  named = is_name(r->machine);
-    const char *text  = named ? named_machine(p->cx, r->machine) : r->machine;
-    return text && machine_parse(p->cx, named ? r->machine : "machine", text, m);
+    if (r->machine) {
+        const bool  named = is_name(r->machine);
+        const char *text  = named ? named_machine(p->cx, r->machine) : r->machine;
+        if (!text || !machine_parse(p->cx, named ? r->machine : "machine", text, m))
+            return false;
+    }
+    return m->device.sms || r->device != DEVICE_CUDA || add_device(p->cx, m);
 }
 
 /* "// By strips, for out 2560x1536x3" */

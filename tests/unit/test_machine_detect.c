@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is detected of machines whose files of Linux are imitated in a folder: caches, and the part of the L3 that a
- * core counts on. */
+/* What is detected of machines whose files of Linux are imitated in a folder: caches, the part of the L3 that a core
+ * counts on, and GPUs. */
 #include "check.h"
 
 #include <string.h>
@@ -125,8 +125,39 @@ static void detect(const System *s)
     CHECK(system(remove) == 0, "%s", remove);
 }
 
+/* Models of up to two GPUs, as the driver writes them; the name, or none. */
+static const struct {
+    const char *models[2], *name;
+} gpus[] = {
+    { { "NVIDIA H200" }, "h200" },
+    { { "NVIDIA A100-SXM4-80GB" }, "a100" },
+    { { "NVIDIA GeForce RTX 2080 Ti", "NVIDIA GeForce RTX 2080 Ti" }, "rtx2080ti" },
+    { { "GeForce RTX 2070" }, "rtx2070" },
+    { { "Tesla V100-PCIE-16GB", "NVIDIA GeForce RTX 4090" }, NULL },
+    { { "NVIDIA" }, NULL },
+    { { NULL }, NULL },
+};
+
+static void detect_gpus(const char *const *models, const char *name)
+{
+    char root[] = "/tmp/kiln-machine-XXXXXX", remove[PATH], found[64] = "";
+    CHECK(mkdtemp(root), "no folder for the files");
+    for (int i = 0; i < 2 && models[i]; i++) {
+        char path[PATH / 2], text[PATH];
+        snprintf(path, sizeof path, "proc/driver/nvidia/gpus/0000:0%d:00.0/information", i);
+        snprintf(text, sizeof text, "Model: \t\t %s\nIRQ:   \t\t 255\n", models[i]);
+        write_file(root, path, text);
+    }
+    const bool is_there = device_name_in(root, found, sizeof found);
+    CHECK(is_there == (name != NULL) && (!name || !strcmp(found, name)), "%s: %s", name ? name : "none", found);
+    snprintf(remove, sizeof remove, "rm -r %s", root);
+    CHECK(system(remove) == 0, "%s", remove);
+}
+
 int main(void)
 {
+    for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++)
+        detect_gpus(gpus[i].models, gpus[i].name);
     for (size_t i = 0; i < sizeof systems / sizeof *systems; i++)
         detect(&systems[i]);
     const Machine none = machine_detect_in("/nonexistent");

@@ -2,11 +2,13 @@
 /* The device that kernels are scheduled for: what the model of kernels needs to know of it, and how much of a
  * multiprocessor a kernel occupies.
  *
- * It is a part of the machine's text (machine.h): the names begin with gpu_. A machine without gpu_sms has no device;
- * its kernels are made for device_usual(). */
+ * It is a part of the machine's text (machine.h): the names begin with gpu_. For a machine without gpu_sms kernels are
+ * made for the GPU that is there, if it is one of machines/, else for device_usual(). */
 #ifndef KILN_SCHEDULERS_DEVICE_H
 #define KILN_SCHEDULERS_DEVICE_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum { WARP_SIZE = 32 };
@@ -30,6 +32,10 @@ typedef struct Device {
 
 /* A device of our time where the machine has none described: an NVIDIA A100. */
 Device device_usual(void);
+
+/* The name of the GPU of this machine, as in machines/NAME.machine, from the files below `root` ("": those of the
+ * system). false: there is none, or there are several kinds. */
+bool device_name_in(const char *root, char *name, size_t size);
 
 /* What limits the blocks that a multiprocessor holds. */
 typedef enum OccupancyLimit { LIMIT_THREADS, LIMIT_BLOCKS, LIMIT_REGISTERS, LIMIT_SHARED, LIMIT_COUNT } OccupancyLimit;
