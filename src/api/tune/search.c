@@ -295,6 +295,7 @@ static bool understand(Search *s)
     }
     const ScheduleRequest request = { .scheduler   = "auto",
                                       .machine     = s->how->machine,
+                                      .device      = s->device,
                                       .cores       = s->options.threads,
                                       .vector_bits = s->options.target ? targets.at[0].vector_bits : 0 };
     const bool            known =
