@@ -8,10 +8,11 @@
  *             one axis     W B <= 2/3 L1               (its rows are so short that loop overhead counts)
  *             two axes     W / 2 RUN B <= 1/4 L2       (three rows of RUN elements stay in L1)
  *             more         W / 2 H^(n-2) row B <= L2
- *         A step of a tile has W / 2 rows on average, and its pieces move with time. heat-2d of 4000^2 in f64 on two
- *         threads of a Zen 5: H of 28 255 ms, 40 234, 64 220, 96 214; heat-3d of 300^3: 12 333 ms, 16 325, 20 297, 24
- * 300. H is as large as that allows: memory traffic goes with 1 / H. Numbers known for extents bound it: H <= steps,
- *         and at least TILES_EACH tiles for each thread along a wavefront. */
+ *         A step of a tile has W / 2 rows on average, and its pieces move with time. H is as large as that allows:
+ *         memory traffic goes with 1 / H. Numbers known for extents bound it: H <= steps, and at least TILES_EACH tiles
+ *         for each thread along a wavefront.
+ * Seen    ms on two threads of a Zen 5 in f64, by H. heat-2d of 4000^2: 28: 255, 40: 234, 64: 220, 96: 214. heat-3d of
+ *         300^3: 12: 333, 16: 325, 20: 297, 24: 300. */
 #include "poly/tile/size.h"
 #include "poly/model/model.h"
 #include "poly/tile/trapezoid.h"
@@ -22,14 +23,15 @@
 enum {
     RUN = 512, /* elements of a piece of a row; heat-2d, 1 thread: 32x512 0.89 s, 32x1024 0.90, 64x256 0.83 (loaded
                   machine) */
-    LEAST_STEPS  = 4,    /* of time */
-    MOST_STEPS   = 2048, /* of time, with one axis */
-    MANY_STEPS   = 64,   /* with more; longer ones were not measured */
-    TILES_EACH   = 4,    /* tiles of a wavefront for each thread, to share the work evenly */
-    COLUMN       = 32,   /* rows of a column */
-    FEW          = 16,   /* values of a loop that is not tiled: the channels of an image */
-    MOST_TILED   = 2,    /* loops of a stage */
-    TILE_ROWS    = 32,   /* of an overlapped tile; this and the next two are not tuned */
+    LEAST_STEPS = 4,    /* of time */
+    MOST_STEPS  = 2048, /* of time, with one axis */
+    MANY_STEPS  = 64,   /* with more */
+    TILES_EACH  = 4,    /* tiles of a wavefront for each thread, to share the work evenly: heat-3d of 150^3, two threads
+                           of a Zen 5, 279 ms with H of 16, 307 with 24 */
+    COLUMN       = 32,  /* rows of a column */
+    FEW          = 16,  /* values of a loop that is not tiled: the channels of an image */
+    MOST_TILED   = 2,   /* loops of a stage */
+    TILE_ROWS    = 32,  /* of an overlapped tile; this and the next two are not tuned */
     TILE_COLUMNS = 256,
     TILE_RUN     = 4096,  /* of a tile of one dimension */
     STRIP_ROWS   = 128,   /* of a tile whose rows slide; harris_polymage on two threads of a Zen 3, ms: 32 rows 15.2,

@@ -13,15 +13,8 @@ enum { MOST_THREAD_DIMS = 3 };
 typedef struct List {
     const KernelDraft *k;
     DeviceKind         device;
-    Move              *at;
-    int                count, room;
+    MoveList           moves;
 } List;
-
-static void add(List *l, MoveKind kind, int site, int loop, int dim, int by)
-{
-    if (l->count < l->room)
-        l->at[l->count++] = (Move){ kind, site, loop, dim, by };
-}
 
 KernelDraft kernel_edits_copy(const KernelDraft *k, Arena *arena)
 {
@@ -80,28 +73,28 @@ static void list_shape(List *l, int group)
     if (l->k->left[l->k->d.groups[group].head] || kernel->staged || reads_turned(l->k, head))
         return;
     if (l->device == DEVICE_CUDA)
-        add(l, MOVE_RESIDENT, group, 0, -1, 1);
+        moves_add(&l->moves, MOVE_RESIDENT, group, 0, -1, 1);
     if (l->device == DEVICE_CUDA && resident_of(kernel) > 1)
-        add(l, MOVE_RESIDENT, group, 0, -1, -1);
+        moves_add(&l->moves, MOVE_RESIDENT, group, 0, -1, -1);
     for (int d = 0; d < head->rank; d++) {
         const bool    inside = shape->inside >> d & 1, threads = has_threads(shape, d);
         const int64_t wide = node_extent(head, d);
         if (wide <= KERNEL_FEW_PLANES && wide > 1 && (inside || shape->tile[d] == 1))
-            add(l, MOVE_PLANES, group, 0, d, inside ? -1 : 1);
+            moves_add(&l->moves, MOVE_PLANES, group, 0, d, inside ? -1 : 1);
         if (inside || wide < 2)
             continue;
         if (threads || thread_dims(shape, head->rank) < MOST_THREAD_DIMS)
-            add(l, MOVE_THREADS, group, 0, d, 1);
+            moves_add(&l->moves, MOVE_THREADS, group, 0, d, 1);
         if (threads) {
-            add(l, MOVE_THREADS, group, 0, d, -1);
-            add(l, MOVE_WARPS, group, 0, d, 1);
-            add(l, MOVE_WARPS, group, 0, d, -1);
+            moves_add(&l->moves, MOVE_THREADS, group, 0, d, -1);
+            moves_add(&l->moves, MOVE_WARPS, group, 0, d, 1);
+            moves_add(&l->moves, MOVE_WARPS, group, 0, d, -1);
         }
         for (int same_block = 0; same_block < 2; same_block++) {
             if (!same_block || threads)
-                add(l, MOVE_POINTS, group, same_block, d, 1);
+                moves_add(&l->moves, MOVE_POINTS, group, same_block, d, 1);
             if (shape->each[d] > 1)
-                add(l, MOVE_POINTS, group, same_block, d, -1);
+                moves_add(&l->moves, MOVE_POINTS, group, same_block, d, -1);
         }
     }
 }
@@ -172,15 +165,15 @@ static void list_node(List *l, int s)
     if (node->kind == NODE_INPUT || k->left[s] || k->table[s])
         return;
     if (c->where != WHERE_INLINE && draft_may_inline(&k->d, s))
-        add(l, MOVE_INLINE, s, 0, -1, 0);
+        moves_add(&l->moves, MOVE_INLINE, s, 0, -1, 0);
     if (!kernel_may_head(&k->d, s))
         return;
     if (c->where != WHERE_ROOT)
-        add(l, MOVE_KERNEL, s, 0, -1, 0);
+        moves_add(&l->moves, MOVE_KERNEL, s, 0, -1, 0);
     if (c->where != WHERE_INSIDE && !node->is_output && kernel_of_readers(k, s) >= 0)
-        add(l, MOVE_MERGE, s, 0, -1, 0);
+        moves_add(&l->moves, MOVE_MERGE, s, 0, -1, 0);
     if (c->where == WHERE_INSIDE)
-        add(l, MOVE_REGISTERS, s, 0, -1, k->nested[s] ? -1 : 1);
+        moves_add(&l->moves, MOVE_REGISTERS, s, 0, -1, k->nested[s] ? -1 : 1);
 }
 
 static void inline_stage(KernelDraft *k, const Move *mv)
@@ -243,12 +236,12 @@ static const struct Row {
 
 int kernel_edits_list(const KernelDraft *k, DeviceKind device, Move *out, int room)
 {
-    List l = { k, device, out, 0, room };
+    List l = { k, device, { out, 0, room } };
     for (int i = 0; i < k->d.group_count; i++)
         list_shape(&l, i);
     for (int s = 0; s < k->d.graph->node_count; s++)
         list_node(&l, s);
-    return l.count;
+    return l.moves.count;
 }
 
 void kernel_edits_apply(KernelDraft *k, const Move *mv)

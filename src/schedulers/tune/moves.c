@@ -11,11 +11,10 @@
 
 typedef struct List {
     const Draft *d;
-    Move        *at;
-    int          count, room;
+    MoveList     moves;
 } List;
 
-static void add(List *l, MoveKind kind, int site, int loop, int dim, int by)
+void moves_add(MoveList *l, MoveKind kind, int site, int loop, int dim, int by)
 {
     if (l->count < l->room)
         l->at[l->count++] = (Move){ kind, site, loop, dim, by };
@@ -23,8 +22,8 @@ static void add(List *l, MoveKind kind, int site, int loop, int dim, int by)
 
 static void add_both(List *l, MoveKind kind, int site, int loop, int dim)
 {
-    add(l, kind, site, loop, dim, 1);
-    add(l, kind, site, loop, dim, -1);
+    moves_add(&l->moves, kind, site, loop, dim, 1);
+    moves_add(&l->moves, kind, site, loop, dim, -1);
 }
 
 static int64_t scaled(int64_t value, int by)
@@ -94,16 +93,16 @@ static void list_loops(List *l, int group)
         else if (!last)
             add_both(l, MOVE_TILE, group, i, loop->dim);
         if (!last)
-            add(l, MOVE_JOIN_LOOPS, group, i, loop->dim, 0);
+            moves_add(&l->moves, MOVE_JOIN_LOOPS, group, i, loop->dim, 0);
         if (!loop->vector)
-            add(l, MOVE_PARALLEL, group, i, loop->dim, loop->parallel ? -1 : 1);
+            moves_add(&l->moves, MOVE_PARALLEL, group, i, loop->dim, loop->parallel ? -1 : 1);
         if (last && !loop->vector)
-            add(l, MOVE_UNROLL, group, i, loop->dim, loop->unroll ? -1 : 1);
+            moves_add(&l->moves, MOVE_UNROLL, group, i, loop->dim, loop->unroll ? -1 : 1);
         if (i + 1 < gr->loop_count && gr->loops[i + 1].dim != loop->dim)
-            add(l, MOVE_SWAP, group, i, loop->dim, 0);
+            moves_add(&l->moves, MOVE_SWAP, group, i, loop->dim, 0);
         if (loops_of_dim(gr, loop->dim) < 3)
             for (int step = 4; step <= 256; step *= 4)
-                add(l, MOVE_SPLIT, group, i, loop->dim, step);
+                moves_add(&l->moves, MOVE_SPLIT, group, i, loop->dim, step);
     }
 }
 
@@ -114,12 +113,12 @@ static void list_group(List *l, int group)
     if (draft_main(d, gr->head) == NO_DEF || d->patterns[gr->head].kind)
         return;
     list_loops(l, group);
-    add(l, MOVE_DEFAULT_LOOPS, group, 0, -1, gr->loop_count ? -1 : 1);
+    moves_add(&l->moves, MOVE_DEFAULT_LOOPS, group, 0, -1, gr->loop_count ? -1 : 1);
     if (gr->loop_count && d->graph->nodes[gr->head].is_output)
-        add(l, MOVE_STREAM, group, 0, -1, gr->stream ? -1 : 1);
+        moves_add(&l->moves, MOVE_STREAM, group, 0, -1, gr->stream ? -1 : 1);
     if (gr->prefetched) {
         add_both(l, MOVE_PREFETCH, group, 0, -1);
-        add(l, MOVE_PREFETCH, group, 0, -1, 0);
+        moves_add(&l->moves, MOVE_PREFETCH, group, 0, -1, 0);
     }
 }
 
@@ -242,18 +241,18 @@ static void list_member(List *l, int s)
     add_both(l, MOVE_COMPUTE, s, 0, -1);
     add_both(l, MOVE_STORE, s, 0, -1);
     if (c->store != c->compute) /* no window */
-        add(l, MOVE_STORE, s, c->compute, -1, 0);
+        moves_add(&l->moves, MOVE_STORE, s, c->compute, -1, 0);
     if (c->store != 0)
-        add(l, MOVE_STORE, s, 0, -1, 0);
+        moves_add(&l->moves, MOVE_STORE, s, 0, -1, 0);
     if (!c->nest)
         add_both(l, MOVE_VECTOR, s, -1, -1);
     for (int i = 0; c->nest && i < c->nest->count; i++)
         if (c->nest->loops[i].step > 1)
             add_both(l, MOVE_NEST, s, i, c->nest->loops[i].dim);
     if (c->nest)
-        add(l, MOVE_NEST, s, -1, -1, 0);
+        moves_add(&l->moves, MOVE_NEST, s, -1, -1, 0);
     if (c->shares_with || c->chain || c->align)
-        add(l, MOVE_LAYOUT, s, 0, -1, 0);
+        moves_add(&l->moves, MOVE_LAYOUT, s, 0, -1, 0);
 }
 
 /* The group that reads a node, through what is inlined; -1: there is none. */
@@ -271,14 +270,14 @@ static void list_places(List *l, int s)
     const Where  where = d->choices[s].where;
     const int    group = group_of_readers(d, s);
     if (where != WHERE_INLINE && draft_may_inline(d, s))
-        add(l, MOVE_INLINE, s, 0, -1, 0);
+        moves_add(&l->moves, MOVE_INLINE, s, 0, -1, 0);
     if (where != WHERE_ROOT)
-        add(l, MOVE_ROOT, s, 0, -1, 0);
+        moves_add(&l->moves, MOVE_ROOT, s, 0, -1, 0);
     if (where == WHERE_INSIDE || group < 0 || !draft_may_join(d, s, group))
         return;
     const int last = draft_innermost(d->groups[group].loops, d->groups[group].loop_count);
     for (int i = 0; i <= last; i++)
-        add(l, MOVE_GROUP, s, i, -1, group);
+        moves_add(&l->moves, MOVE_GROUP, s, i, -1, group);
 }
 
 static void list_node(List *l, int s)
@@ -290,7 +289,7 @@ static void list_node(List *l, int s)
     if (d->patterns[s].kind) {
         if (d->patterns[s].rows > 0)
             add_both(l, MOVE_PATTERN, s, 0, -1);
-        add(l, MOVE_PATTERN, s, 0, -1, 0);
+        moves_add(&l->moves, MOVE_PATTERN, s, 0, -1, 0);
         return;
     }
     if (d->choices[s].time_size > 0)
@@ -397,7 +396,7 @@ static void list_rules(List *l)
             continue;
         const int sites = r->sites == AT_GROUPS ? l->d->group_count : l->d->graph->node_count;
         for (int i = 0; i < sites; i++)
-            add(l, MOVE_RULE, i, (int)id, -1, 0);
+            moves_add(&l->moves, MOVE_RULE, i, (int)id, -1, 0);
     }
 }
 
@@ -448,13 +447,13 @@ const char *move_name(MoveKind kind)
 
 int moves_list(const Draft *d, Move *out, int room)
 {
-    List l = { d, out, 0, room };
+    List l = { d, { out, 0, room } };
     for (int i = 0; i < d->group_count; i++)
         list_group(&l, i);
     for (int s = 0; s < d->graph->node_count; s++)
         list_node(&l, s);
     list_rules(&l);
-    return l.count;
+    return l.moves.count;
 }
 
 void move_apply(Draft *d, const Machine *m, const Move *mv)

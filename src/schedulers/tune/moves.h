@@ -31,14 +31,14 @@ typedef enum MoveKind {
     MOVE_TIME,    /* the size of diamonds over time */
     MOVE_RULE,    /* a rule at a place where the model has refused it */
     /* Of kernels, beside MOVE_INLINE: kernel_edits.h. */
-    MOVE_THREADS, /* of a block along a dimension, times two or by two */
-    MOVE_WARPS,   /* the same, two more or fewer */
-    MOVE_POINTS,
-    /* of a thread */ MOVE_RESIDENT, /* blocks of a multiprocessor at once, which bound the registers of a thread */
-    MOVE_PLANES,                     /* a short dimension inside threads, or a block for each */
-    MOVE_KERNEL,                     /* a stage as a kernel of its own */
-    MOVE_MERGE,                      /* a kernel, or what is inlined, into the kernel that reads it, in shared memory */
-    MOVE_REGISTERS,                  /* a member in registers, or in shared memory */
+    MOVE_THREADS,   /* of a block along a dimension, times two or by two */
+    MOVE_WARPS,     /* the same, two more or fewer */
+    MOVE_POINTS,    /* those of a thread along a dimension */
+    MOVE_RESIDENT,  /* blocks of a multiprocessor at once, which bound the registers of a thread */
+    MOVE_PLANES,    /* a short dimension inside threads, or a block for each */
+    MOVE_KERNEL,    /* a stage as a kernel of its own */
+    MOVE_MERGE,     /* a kernel, or what is inlined, into the kernel that reads it, in shared memory */
+    MOVE_REGISTERS, /* a member in registers, or in shared memory */
     MOVE_KINDS
 } MoveKind;
 /* In a word or two. */
@@ -51,6 +51,13 @@ typedef struct Move {
     int      dim;
     int      by; /* the direction, or what is asked for */
 } Move;
+
+/* Edits, at most `room`: what is added beyond that is left out. */
+typedef struct MoveList {
+    Move *at;
+    int   count, room;
+} MoveList;
+void moves_add(MoveList *l, MoveKind kind, int site, int loop, int dim, int by);
 
 /* All edits of a legal draft that may make sense. Gives their number, at most `room`. */
 int moves_list(const Draft *d, Move *out, int room);
