@@ -37,4 +37,8 @@ static inline bool is_clamped_entry(const Expr *e)
     return e->op == EX_LOAD && !e->u.buffer->func && e->type == KN_I32;
 }
 
+/* The most that a sum of coordinates can be, which lie within ±MOST_COORDINATE each. `nodes`: how many may still be
+ * looked at. */
+double coordinate_magnitude(const Expr *e, int *nodes);
+
 #endif

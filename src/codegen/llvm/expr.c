@@ -65,35 +65,12 @@ bool is_named_coordinate(Gen *g, const Expr *e)
     return is_index_type(e) && made_of(g, e) >= MADE_WITH_PARAMS;
 }
 
-/* The most that a sum of coordinates can be, which lie within ±MOST_COORDINATE each. `nodes`: how many may still be
- * looked at. */
-static double magnitude(const Expr *e, int *nodes)
-{
-    int64_t value;
-    if (--*nodes < 0)
-        return HUGE_VAL;
-    switch (e->op) {
-    case EX_INT: return expr_is_int(e, &value) ? fabs((double)value) : HUGE_VAL;
-    case EX_VAR: return MOST_COORDINATE;
-    case EX_ADD:
-    case EX_SUB: return magnitude(e->args[0], nodes) + magnitude(e->args[1], nodes);
-    case EX_MUL: return magnitude(e->args[0], nodes) * magnitude(e->args[1], nodes);
-    case EX_MIN:
-    case EX_MAX: return fmax(magnitude(e->args[0], nodes), magnitude(e->args[1], nodes));
-    case EX_NEG:
-    case EX_CAST:
-    case EX_DIV:
-    case EX_MOD: return magnitude(e->args[0], nodes);
-    default: return HUGE_VAL;
-    }
-}
-
 /* Is it a coordinate of which no part wraps? In an index none does, lowering has seen to that; in a value of the
  * program any may. */
 static bool never_wraps(Gen *g, const Expr *e)
 {
     int nodes = 100;
-    return is_coordinate(g, e) && magnitude(e, &nodes) < 0x1p31;
+    return is_coordinate(g, e) && coordinate_magnitude(e, &nodes) < 0x1p31;
 }
 
 /* ---- Leaves ---- */

@@ -6,7 +6,11 @@
  * Holds   a bound that is given is proved. Where none is found, storage takes the extent as an expression. */
 #include "lower/loops/build.h"
 
-enum { MOST_EXTENT = 1 << 16 }; /* larger bounds are not used */
+enum {
+    MOST_EXTENT = 1 << 16, /* larger bounds are not used */
+    MOST_OPENED = 8,       /* lets */
+    MOST_TRIED  = 64       /* as a bound */
+};
 
 static void note_name(const Expr *e, void *user)
 {
@@ -28,42 +32,58 @@ static bool is_at_most(Build *b, const Expr *extent, int64_t most)
     return simplifier_proves(b->lw->simplifier, x_le(b->lw, extent, x_int(b->lw, most)));
 }
 
+/* The extent with its innermost let opened, whose index in the names is below *at; NULL if there is none. */
+static const Expr *open_let(Build *b, const Expr *extent, size_t *at)
+{
+    const Map names = names_of(b, extent);
+    while (*at > 0) {
+        const BoundName *s = &b->names.at[--*at];
+        if (s->value && map_get(&names, s->name))
+            return simplify(b->lw->simplifier, expr_substitute(b->lw->exprs, extent, 1, &s->name, &s->value));
+    }
+    return NULL;
+}
+
 /* An upper bound of the extent. Lets are substituted one after another, the innermost first, and after each the common
  * parts of both ends cancel: first + min(rest, 4) - first is the minimum. Intervals over fully substituted ends do not
  * see that. */
 static int64_t bound_through_lets(Build *b, const Expr *extent)
 {
-    enum { MOST_OPENED = 8 };
-    Lower  *lw = b->lw;
     int64_t lo, hi, most;
-    simplifier_bounds(lw->simplifier, extent, &lo, &most);
-    for (size_t i = b->names.count, opened = 0; i-- > 0 && opened < MOST_OPENED;) {
-        const BoundName *s     = &b->names.at[i];
-        const Map        names = names_of(b, extent);
-        if (!s->value || !map_get(&names, s->name))
-            continue;
-        opened++;
-        extent = simplify(lw->simplifier, expr_substitute(lw->exprs, extent, 1, &s->name, &s->value));
-        simplifier_bounds(lw->simplifier, extent, &lo, &hi);
+    size_t  at = b->names.count;
+    simplifier_bounds(b->lw->simplifier, extent, &lo, &most);
+    for (int opened = 0; opened < MOST_OPENED && (extent = open_let(b, extent, &at)); opened++) {
+        simplifier_bounds(b->lw->simplifier, extent, &lo, &hi);
         most = hi < most ? hi : most;
     }
     return most;
 }
 
-/* An interval takes few steps, but has no bound for most chains of windows. Then small numbers are tried: each is worth
- * a proof. */
-int64_t box_max_extent(Build *b, const SymBox *box, int d)
+/* The least bound of at most MOST_TRIED that can be proved; -1: none. */
+static int64_t bound_by_proof(Build *b, const Expr *extent)
 {
-    enum { MOST_TRIED = 64 };
-    const Expr *extent = x_extent(b->lw, box->min[d], box->max[d]);
-    int64_t     hi     = bound_through_lets(b, extent);
-    if (hi <= MOST_EXTENT)
-        return hi > 0 ? hi : -1;
-    for (hi = 2; hi <= MOST_TRIED && !is_at_most(b, extent, hi); hi *= 2)
-        ;
+    int64_t hi = 2;
+    while (hi <= MOST_TRIED && !is_at_most(b, extent, hi))
+        hi *= 2;
     while (hi <= MOST_TRIED && hi > 1 && is_at_most(b, extent, hi - 1))
         hi--;
     return hi <= MOST_TRIED ? hi : -1;
+}
+
+/* An interval takes few steps, but has no bound for most chains of windows. Then small numbers are tried: each is worth
+ * a proof. A fact may be about a let that both ends have in common, as that a row is cut off: so they are tried again
+ * with lets opened. */
+int64_t box_max_extent(Build *b, const SymBox *box, int d)
+{
+    const Expr *extent = x_extent(b->lw, box->min[d], box->max[d]);
+    int64_t     hi     = bound_through_lets(b, extent);
+    size_t      at     = b->names.count;
+    if (hi <= MOST_EXTENT)
+        return hi > 0 ? hi : -1;
+    hi = bound_by_proof(b, extent);
+    for (int opened = 0; hi < 0 && opened < MOST_OPENED && (extent = open_let(b, extent, &at)); opened++)
+        hi = bound_by_proof(b, extent);
+    return hi;
 }
 
 /* The value of a let's name. */

@@ -62,7 +62,7 @@ static const Stmt *steady_let(Steady *w, const Stmt *s)
     const Expr *value  = partition_expr(p, s->let.value);
     const bool  varies = varying_expr(&p->varying, value);
     Affine      f, *kept = NULL;
-    if (varies && affine_of(p, value, &f)) {
+    if (varies && affine_of_let(p, value, &f)) {
         kept  = ARENA_NEW(p->scratch, Affine);
         *kept = f;
     }
@@ -110,19 +110,32 @@ static bool has_copies(const Stmt *s)
     return has_loop_of(s, 1u << LOOP_UNROLL);
 }
 
-static void count_vector(void *user, const Stmt *s)
+/* The vector loops in a statement. */
+typedef struct Vectors {
+    int     count, direct; /* all, and those that are not inside another loop of it */
+    int64_t lanes;         /* of the first; 0: they are not constant */
+    int     loops;         /* around the statement visited */
+} Vectors;
+
+static void find_vector(void *user, const Stmt *s)
 {
-    *(int *)user += s->kind == STMT_FOR && s->loop.kind == LOOP_VECTOR;
-    if (s->kind != STMT_FOR || s->loop.kind == LOOP_UNROLL)
-        stmt_children(s, NULL, count_vector, user);
+    Vectors   *v    = user;
+    const bool loop = s->kind == STMT_FOR && s->loop.kind != LOOP_UNROLL;
+    if (loop && s->loop.kind == LOOP_VECTOR) {
+        if (!v->count++)
+            expr_is_int(s->loop.extent, &v->lanes);
+        v->direct += !v->loops;
+    }
+    v->loops += loop;
+    stmt_children(s, NULL, find_vector, user);
+    v->loops -= loop;
 }
 
-/* The number of vector loops in it that are not inside another loop of it. */
-static int count_vectors(const Stmt *s)
+static Vectors find_vectors(const Stmt *s)
 {
-    int count = 0;
-    count_vector(&count, s);
-    return count;
+    Vectors v = { 0 };
+    find_vector(&v, s);
+    return v;
 }
 
 static const Stmt *steady_loop(Steady *w, const Stmt *s)
@@ -351,11 +364,11 @@ static bool is_hot(Pass *x, const Stmt *loop)
 static const Stmt *split_loop(Pass *x, const Stmt *loop, bool tail)
 {
     Lower      *lw      = x->lw;
-    const int   vectors = count_vectors(loop->loop.body);
+    Vectors     vectors = find_vectors(loop->loop.body);
     const Expr *few =
         expr_binary(lw->exprs, EX_LT, KN_BOOL, loop->loop.extent, expr_int(lw->exprs, KN_I32, LEAST_ITERATIONS));
     if (stmt_size(lw->exprs, loop->loop.body, MOST_NODES) == MOST_NODES ||
-        (!vectors && simplifier_proves(x->known, few)))
+        (!vectors.count && simplifier_proves(x->known, few)))
         return loop;
     Arena scratch;
     scratch_begin(&scratch, lw->cx);
@@ -365,7 +378,8 @@ static const Stmt *split_loop(Pass *x, const Stmt *loop, bool tail)
                             .guess         = &x->guess,
                             .outer_strides = &x->outer_strides,
                             .loop          = loop,
-                            .vectors       = vectors } };
+                            .vectors       = vectors.direct,
+                            .row_step      = vectors.lanes } };
     Partition *p = &w.p;
     varying_init(&p->varying, lw->exprs, &scratch, loop->loop.name);
     p->varying.reads = true;
@@ -428,7 +442,7 @@ static const Stmt *partition_loop(Pass *x, const Stmt *s)
     if (s->loop.kind == LOOP_VECTOR)
         return s;
     x->partitioned = false;
-    if (serial && count_vectors(s->loop.body) && has_loop(s->loop.body)) {
+    if (serial && find_vectors(s->loop.body).direct && has_loop(s->loop.body)) {
         s = split_loop(x, s, true);
         if (x->partitioned)
             return s;

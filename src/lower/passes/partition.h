@@ -48,13 +48,14 @@ typedef struct Partition {
     Map         affines; /* name bound inside the loop that varies -> its Affine, if it has one */
     Map         values;  /* name of an invariant let inside the loop -> its value, in names from outside */
     int         serial_loops,
-        unrolled_loops;  /* inner loops around the statement visited that are no vectors: serial, or to be unrolled */
-    int         budget;  /* of nodes for one affine form */
-    Varying     lanes;   /* with inner vector loops */
-    Varying     copies;  /* with other inner loops */
-    int         vectors; /* vector loops in the loop's body, not in other loops */
-    bool        branch;  /* the condition of a branch is visited */
-    bool        pays;    /* something was decided that costs more than a scalar operation per vector */
+        unrolled_loops;   /* inner loops around the statement visited that are no vectors: serial, or to be unrolled */
+    int         budget;   /* of nodes for one affine form */
+    Varying     lanes;    /* with inner vector loops */
+    Varying     copies;   /* with other inner loops */
+    int         vectors;  /* vector loops in the loop's body, not in other loops */
+    int64_t     row_step; /* lanes of the first vector loop in it: with such a step it goes along a row; 0: none */
+    bool        branch;   /* the condition of a branch is visited */
+    bool        pays;     /* something was decided that costs more than a scalar operation per vector */
     bool        per_iteration; /* something was decided outside unrolled loops, so that an iteration is short */
     bool        guard;         /* the condition of a tail is visited */
     bool        guard_low;     /* and it may fail because v is too small */
@@ -68,6 +69,8 @@ typedef struct Partition {
 
 /* The affine form of an integer expression; `false` where it is not affine in v, or may leave its type. */
 bool affine_of(Partition *p, const Expr *e, Affine *out);
+/* The same of the value of a let, which is a coordinate however far apart its terms are. */
+bool affine_of_let(Partition *p, const Expr *value, Affine *out);
 /* out = a - b - less */
 bool affine_difference(const Affine *a, const Affine *b, int64_t less, Affine *out);
 bool affine_add(Affine *f, int64_t factor, const Affine *g);

@@ -6,7 +6,10 @@
  *         exact, with a denominator, and everything that is not affine is a term between two bounds.
  * Holds   sums are exact modulo 2^n however they wrap, so it suffices that the value of the whole form lies in the
  *         type. That is checked wherever order matters. */
+#include "ir/coordinates.h"
 #include "lower/passes/partition.h"
+
+#include <math.h>
 
 static const int64_t most = (int64_t)1 << 32; /* of coefficients and constants */
 
@@ -83,9 +86,13 @@ static void add_range(Partition *p, const Expr *e, int64_t coefficient, __int128
     *hi += (__int128)coefficient * (coefficient > 0 ? b : a);
 }
 
-/* Does the value of the form always lie in the type? */
-static bool in_type(Partition *p, const Affine *f, kn_type type)
+/* Does the value of e, whose form is f, always lie in the type? Its names are coordinates. In the form lets are
+ * substituted, and intervals do not see that what they add up to is a coordinate. */
+static bool in_type(Partition *p, const Expr *e, const Affine *f, kn_type type)
 {
+    int nodes = 64;
+    if (coordinate_magnitude(e, &nodes) < ldexp(1, type_bits(type) - 1))
+        return true;
     __int128 lo = f->constant, hi = f->constant;
     if (f->step)
         add_range(p, expr_var(p->lw->exprs, KN_I32, p->loop->loop.name), f->step, &lo, &hi);
@@ -146,7 +153,7 @@ static bool affine_of_quotient(Partition *p, const Expr *e, int64_t k, Affine *o
 {
     const Expr  *rest  = expr_binary(p->lw->exprs, EX_MOD, (kn_type)e->type, e->args[0], e->args[1]);
     const Affine minus = affine_of_remainder(p, rest, k);
-    if (k > 1 << 16 || !find_affine(p, e->args[0], out) || !in_type(p, out, (kn_type)e->type) ||
+    if (k > 1 << 16 || !find_affine(p, e->args[0], out) || !in_type(p, e->args[0], out, (kn_type)e->type) ||
         !affine_add(out, -1, &minus))
         return false;
     out->denominator *= k;
@@ -174,8 +181,8 @@ static bool affine_of_atom(Partition *p, const Expr *e, Affine *out)
     switch ((ExprOp)e->op) {
     case EX_VAR: return affine_of_name(p, e, out);
     case EX_CAST:
-        return find_affine(p, e->args[0], out) && in_type(p, out, (kn_type)e->args[0]->type) &&
-               in_type(p, out, (kn_type)e->type);
+        return find_affine(p, e->args[0], out) && in_type(p, e->args[0], out, (kn_type)e->args[0]->type) &&
+               in_type(p, e->args[0], out, (kn_type)e->type);
     case EX_DIV: return expr_is_int(e->args[1], &k) && k > 0 && affine_of_quotient(p, e, k, out);
     case EX_MOD:
         if (!expr_is_int(e->args[1], &k) || k <= 0 || !fits(k))
@@ -211,7 +218,15 @@ static bool find_affine(Partition *p, const Expr *e, Affine *out)
 bool affine_of(Partition *p, const Expr *e, Affine *out)
 {
     p->budget = 256;
-    return find_affine(p, e, out) && in_type(p, out, (kn_type)e->type);
+    return find_affine(p, e, out) && in_type(p, e, out, (kn_type)e->type);
+}
+
+bool affine_of_let(Partition *p, const Expr *value, Affine *out)
+{
+    int nodes = 64;
+    p->budget = 256;
+    return find_affine(p, value, out) &&
+           (isfinite(coordinate_magnitude(value, &nodes)) || in_type(p, value, out, (kn_type)value->type));
 }
 
 bool affine_of_loop_variable(Partition *p, const Stmt *loop, Affine *out)
@@ -233,10 +248,13 @@ bool affine_of_loop_variable(Partition *p, const Stmt *loop, Affine *out)
 
 /* ---- Constraints ------------------------------------------------------------------------------- */
 
-/* Has an outer serial loop a larger stride in the form? Then that loop is the one to be partitioned. */
+/* Has an outer serial loop a larger stride in the form? Then that loop is the one to be partitioned, as by the taps of
+ * a filter in the vectors of a row; but not a loop over tiles around the one along their rows. */
 static bool is_for_outer_loop(Partition *p, const Affine *f)
 {
     const int64_t step = f->step < 0 ? -f->step : f->step;
+    if (p->row_step && step >= p->row_step)
+        return false;
     for (int i = 0; i < f->count; i++) {
         const AffineTerm *t = &f->terms[i];
         const int64_t    *outer_strides =
