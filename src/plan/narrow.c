@@ -1,24 +1,71 @@
 /* SPDX-License-Identifier: MIT */
-/* Narrowing: integers are stored with the bits that their consumers need (demanded bits).
+/* Narrowing: integers are stored with the bits that their consumers need (demanded bits), and that their values have.
  *
  * Takes   functions as they will be computed: inlined ones are gone.
  * Gives   the same, but for components of integers of which every reader needs only the low 16 or 32 bits: those are of
  *         the unsigned type of that width, what is stored is converted to it, and what is read is converted back.
- *         u16(sum(w * in(x+r))) adds in i32; its sum needs 16 bits.
- * Holds   outputs, and what extern stages read, stay. Sums, differences, products and bit operations of wrapping
- *         integers need of their operands the bits that are needed of them, and no more; so do both branches of `if`,
- *         and conversions to integers. All other operations, indices, conditions and bounds need all bits. A function
- *         that reads itself is as wide as the widest of its reads. A conversion is passed down to the leaves, so that
- *         f(x) = f(x) + e stays of that form. Not below 16 bits: vectors have no products of bytes. */
+ *         u16(sum(w * in(x+r))) adds in i32; its sum needs 16 bits. Likewise, on CPUs, components all values of which
+ *         lie in a type of 16 or 32 bits: a sum of 25 bytes needs 16, whatever it is declared as.
+ * Holds   outputs, what extern stages read, and what indices and bounds depend on, stay. Sums, differences, products
+ * and bit operations of wrapping integers need of their operands the bits that are needed of them, and no more; so do
+ * both branches of `if`, and conversions to integers. All other operations, indices, conditions and bounds need all
+ * bits. A function that reads itself is as wide as the widest of its reads. A conversion is passed down to the leaves,
+ * so that f(x) = f(x) + e stays of that form. Not below 16 bits: vectors have no products of bytes. */
+#include "analysis/value_range.h"
 #include "plan/planner.h"
 
-enum { LEAST_BITS = 16 };
+enum {
+    LEAST_BITS = 16,
+    IN_INDEX   = 128 /* above all widths: an index depends on it, and the bounds of that follow from its definition */
+};
+
+/* ---- What values there are --------------------------------------------------------------- */
+
+/* The step that a sum f(…) = f(…) + e adds; NULL: it is another update. */
+static const Expr *added_step(const Func *f, int component)
+{
+    const Expr *value = f->updates[0].values[component];
+    for (int i = 0; i < 2 && value->op == EX_ADD; i++) {
+        const Expr *call = value->args[i];
+        if (call->op == EX_CALL && call->u.call.func == f && (int)call->u.call.index == component)
+            return value->args[1 - i];
+    }
+    return NULL;
+}
+
+/* The range of a component. Sums of a constant number of steps have as many times the range of a step. */
+static Range component_range(ValueRanges *v, ExprPool *pool, const Func *f, int component)
+{
+    const bool     sum   = f->update_count == 1 && !f->updates[0].gone && added_step(f, component);
+    const DefFacts facts = sum ? def_facts(pool, f, 0) : (DefFacts){ 0 };
+    if (!facts.combines || facts.steps <= 0)
+        return value_range_component(v, f, component);
+    const Range init = value_range_of(v, f->values[component]), step = value_range_of(v, added_step(f, component));
+    if (facts.steps > INT32_MAX || !range_within(KN_I32, step) || !range_within(KN_I32, init))
+        return range_of_type(f->types[component]);
+    return range_int(init.lo + facts.steps * wide_min(step.lo, 0), init.hi + facts.steps * wide_max(step.hi, 0));
+}
+
+/* The narrowest type that has all values of a component. */
+static kn_type type_of_range(ValueRanges *v, ExprPool *pool, const Func *f, int component)
+{
+    static const kn_type narrower[] = { KN_U16, KN_I16, KN_U32, KN_I32 };
+    const kn_type        type       = f->types[component];
+    if (!type_is_int(type) || type_bits(type) <= LEAST_BITS)
+        return type;
+    const Range r = component_range(v, pool, f, component);
+    for (size_t i = 0; i < sizeof narrower / sizeof *narrower; i++)
+        if (type_bits(narrower[i]) < type_bits(type) && range_within(narrower[i], r))
+            return narrower[i];
+    return type;
+}
 
 /* ---- How many bits are needed ----------------------------------------------------------- */
 
 typedef struct Needs {
     Planner  *pl;
     uint8_t **bits; /* by draft and component: 0 if nothing reads it */
+    kn_type **type; /* by draft and component: the narrowest that has all its values */
     Map       seen; /* expression -> the bits that it was walked with */
     bool      deep; /* there is no room for conversions */
 } Needs;
@@ -54,22 +101,26 @@ static void need(Needs *n, const Expr *e, int bits)
 {
     n->deep |= e->depth > EXPR_MAX_DEPTH / 2;
     const int most = round_bits(type_bits((kn_type)e->type));
-    bits           = bits < most ? bits : most;
+    bits           = bits < most || bits == IN_INDEX ? bits : most;
     if ((intptr_t)map_get(&n->seen, e) >= bits)
         return;
     map_set(&n->seen, e, (void *)(intptr_t)bits);
     context_spend(n->pl->cx, 1);
     if (e->op == EX_CALL) {
-        uint8_t *of = &n->bits[e->u.call.func->id][e->u.call.index];
-        *of         = *of < bits ? (uint8_t)bits : *of;
+        uint8_t  *of  = &n->bits[e->u.call.func->id][e->u.call.index];
+        const int all = type_bits(n->type[e->u.call.func->id][e->u.call.index]);
+        bits          = bits < all || bits == IN_INDEX ? bits : round_bits(all);
+        *of           = *of < bits ? (uint8_t)bits : *of;
+        bits          = IN_INDEX; /* of the arguments */
     }
     for (uint32_t i = 0; i < e->count; i++)
-        need(n, e->args[i], is_ring(e) || is_int_cast(e) || (e->op == EX_SELECT && i > 0) ? bits : 64);
+        need(n, e->args[i],
+             bits == IN_INDEX || is_ring(e) || is_int_cast(e) || (e->op == EX_SELECT && i > 0) ? bits : 64);
 }
 
-static void need_all(const Expr *e, void *user)
+static void need_in_bounds(const Expr *e, void *user)
 {
-    need(user, e, 64);
+    need(user, e, IN_INDEX);
 }
 
 /* All that the definitions of f need, where so many bits of its components are. */
@@ -82,10 +133,10 @@ static void need_definitions(Needs *n, const Func *f, const uint8_t *bits)
         if (k < 0)
             continue;
         for (int d = 0; d < f->rank; d++)
-            need(n, f->updates[k].args[d], 64);
+            need(n, f->updates[k].args[d], IN_INDEX);
         if (f->updates[k].where)
             need(n, f->updates[k].where, 64);
-        def_roots(f, k, true, need_all, n);
+        def_roots(f, k, true, need_in_bounds, n);
     }
 }
 
@@ -203,8 +254,8 @@ static void convert_function(Planner *pl, Func *f)
 
 /* ---- All -------------------------------------------------------------------------------- */
 
-/* Gives the components their narrower types; true if there are any. */
-static bool choose_types(Planner *pl, Func *f, const uint8_t *bits)
+/* Gives the components their narrower types; true if there are any. `least`: those that have all their values. */
+static bool choose_types(Planner *pl, Func *f, const uint8_t *bits, const kn_type *least)
 {
     bool any = false;
     if (f->kind != FUNC_DEFINED)
@@ -214,7 +265,7 @@ static bool choose_types(Planner *pl, Func *f, const uint8_t *bits)
         types[c] = f->types[c];
         if (!bits[c] || !type_is_int(types[c]) || type_bits(types[c]) <= bits[c])
             continue;
-        types[c] = bits[c] == 16 ? KN_U16 : KN_U32;
+        types[c] = type_bits(least[c]) == bits[c] ? least[c] : bits[c] == 16 ? KN_U16 : KN_U32;
         any      = true;
     }
     f->types = types;
@@ -223,14 +274,25 @@ static bool choose_types(Planner *pl, Func *f, const uint8_t *bits)
 
 void plan_narrow(Planner *pl)
 {
-    Needs n   = { .pl = pl, .bits = ARENA_ARRAY(pl->arena, uint8_t *, pl->drafts.count) };
-    bool  any = false;
-    for (size_t i = 0; i < pl->drafts.count; i++)
-        n.bits[i] = ARENA_ARRAY(pl->arena, uint8_t, (size_t)pl->drafts.at[i]->func->component_count);
+    Needs       n   = { .pl   = pl,
+                        .bits = ARENA_ARRAY(pl->arena, uint8_t *, pl->drafts.count),
+                        .type = ARENA_ARRAY(pl->arena, kn_type *, pl->drafts.count) };
+    bool        any = false;
+    ValueRanges ranges;
+    value_ranges_init(&ranges, pl->cx, (int)pl->drafts.count, pl->arena);
+    for (size_t i = 0; i < pl->drafts.count; i++) {
+        const Func *f = pl->drafts.at[i]->func;
+        n.bits[i]     = ARENA_ARRAY(pl->arena, uint8_t, (size_t)f->component_count);
+        n.type[i]     = ARENA_ARRAY(pl->arena, kn_type, (size_t)f->component_count);
+        for (int c = 0; c < f->component_count; c++)
+            n.type[i][c] = pl->target.kind == TARGET_GPU || f->kind != FUNC_DEFINED || pl->drafts.at[i]->inlined
+                               ? f->types[c]
+                               : type_of_range(&ranges, &pl->plan->exprs, f, c);
+    }
     for (size_t i = pl->drafts.count; i-- > 0;)
         need_function(&n, pl->drafts.at[i]);
     for (size_t i = 0; i < pl->drafts.count && !n.deep; i++)
-        any |= choose_types(pl, pl->drafts.at[i]->func, n.bits[i]);
+        any |= choose_types(pl, pl->drafts.at[i]->func, n.bits[i], n.type[i]);
     for (size_t i = 0; any && i < pl->drafts.count; i++)
         if (!pl->drafts.at[i]->inlined)
             convert_function(pl, pl->drafts.at[i]->func);

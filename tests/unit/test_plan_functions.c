@@ -121,11 +121,11 @@ static const Row functions[] = {
       "out(out.x, out.y) = s(out.x, out.y)\n" },
     { "input in : i32(x, y) output out s(x, y) = 0 s(x, y) += u8(edge(in)(x+i, y+j) * j) for i in 0..3, j in 0..3 "
       "out(x, y) = s(x, y)", "s.update(0).separate(i)",
-      "s.separate.sum(s.separate.sum.x, s.separate.sum.y) = 0; s.separate.sum(s.separate.sum.x, s.separate.sum.y) = "
-      "s.separate.sum(s.separate.sum.x, s.separate.sum.y) + i32(u8(in(min(max(s.separate.sum.x, in.min.0), in.min.0 "
-      "+ in.extent.0 - 1), min(max(s.separate.sum.y + s.separate.sum.u0.j, in.min.1), in.min.1 + in.extent.1 - 1)) * "
-      "s.separate.sum.u0.j)) for s.separate.sum.u0.j in 0..3\n"
-      "s.separate(s.separate.x, s.separate.y) = s.separate.sum(s.separate.x, s.separate.y)\n"
+      "s.separate.sum(s.separate.sum.x, s.separate.sum.y) = u16(0); s.separate.sum(s.separate.sum.x, "
+      "s.separate.sum.y) = s.separate.sum(s.separate.sum.x, s.separate.sum.y) + u16(u8(in(min(max(s.separate.sum.x, "
+      "in.min.0), in.min.0 + in.extent.0 - 1), min(max(s.separate.sum.y + s.separate.sum.u0.j, in.min.1), in.min.1 + "
+      "in.extent.1 - 1)) * s.separate.sum.u0.j)) for s.separate.sum.u0.j in 0..3\n"
+      "s.separate(s.separate.x, s.separate.y) = i32(s.separate.sum(s.separate.x, s.separate.y))\n"
       "s(s.x, s.y) = 0; s(s.x, s.y) = s(s.x, s.y) + s.separate(s.x + s.u0.i, s.y) for s.u0.i in 0..3\n"
       "out(out.x, out.y) = s(out.x, out.y)\n" },
     { "input in : i32(x, y) output out s(x, y) = u8(0) s(x, y) += u8(in(x+i, y+j) * (j + 300)) * u8(y) for i in "
@@ -213,6 +213,21 @@ static const Row functions[] = {
       "a.compute_root()",
       "a(a.x) = u32(in(a.x)) * u32(in(a.x + 1))\n"
       "out(out.x) = i32(i64(a(out.x)) * i64(5)) + i32(i64(a(out.x + 1)))\n" },
+    { "input in : u8(x) output out s(x) = sum(i32(in(x+r)) for r in 0..25) d(x) = s(x) - s(x+1) out(x) = s(x) * d(x)",
+      "s.compute_root() s.sum.compute_root() d.compute_root()",
+      "s.sum(s.sum.x) = u16(0); s.sum(s.sum.x) = s.sum(s.sum.x) + u16(in(s.sum.x + s.sum.u0.r)) for s.sum.u0.r in "
+      "0..25\n"
+      "s(s.x) = i32(s.sum(s.x))\n"
+      "d(d.x) = s(d.x) - s(d.x + 1)\n"
+      "out(out.x) = s(out.x) * d(out.x)\n" },
+    { "input in : u8(x) output out s(x) = sum(i32(in(x+r)) - 9 for r in 0..99) at(x) = clamp(i32(in(x)), -3, 3) out(x) "
+      "= s(x) / 2 + in(x + at(x))",
+      "s.compute_root() s.sum.compute_root() at.compute_root()",
+      "s.sum(s.sum.x) = i16(0); s.sum(s.sum.x) = s.sum(s.sum.x) + (i16(in(s.sum.x + s.sum.u0.r)) - i16(9)) for "
+      "s.sum.u0.r in 0..99\n"
+      "s(s.x) = i32(s.sum(s.x))\n"
+      "at(at.x) = min(max(i32(in(at.x)), -3), 3)\n"
+      "out(out.x) = s(out.x) / 2 + i32(in(out.x + at(out.x)))\n" },
     { "input in : u16(x) output out s(x) = 0 s(x) = s(x) / 2 + in(x+r) for r in 0..3 out(x) = u16(s(x))",
       "s.compute_root()",
       "s(s.x) = 0; s(s.x) = s(s.x) / 2 + i32(in(s.x + s.u0.r)) for s.u0.r in 0..3\n"

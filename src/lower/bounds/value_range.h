@@ -3,7 +3,7 @@
 #ifndef KILN_LOWER_BOUNDS_VALUE_RANGE_H
 #define KILN_LOWER_BOUNDS_VALUE_RANGE_H
 
-#include "analysis/interval.h"
+#include "analysis/value_range.h"
 #include "lower/lower.h"
 
 /* The range of an expression. Functions' values are followed; everything else may be any value of its type. */

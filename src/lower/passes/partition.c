@@ -8,23 +8,26 @@
  *             for v from min to v.part.steady - 1:           the body without its tail guards
  *             for v from v.part.steady to v.part.edge - 1:   the body with its conditions decided
  *             for v from v.part.edge on:                     the body
- *         Each part may be empty, for all sizes. If the condition of one branch alone ends the steady state, it is
- *         known in the epilogue too.
- * Guards  A guard is the condition of a branch that is the whole body of a vector loop. With a guard and stores of
- *         less than 32 bits the epilogue is two loops: vectors while the guard holds, then single lanes, because masks
- *         are expensive for small types.
- * Costs   A side of a branch that guessed sizes do not reach is left as it is, and its unrolled loops are serial. A
- *         loop around others, or of one iteration, is not copied to save scalar operations. Bodies of more than
+ *         Vectors of more than BORDER_LANES in the first and the last part are loops over narrower ones, partitioned
+ * the same way: lanes that are clamped are gathered, and few of the narrow vectors have any. Each part may be empty,
+ * for all sizes. If the condition of one branch alone ends the steady state, it is known in the epilogue too. Guards  A
+ * guard is the condition of a branch that is the whole body of a vector loop. With a guard and stores of less than 32
+ * bits the epilogue is two loops: vectors while the guard holds, then single lanes, because masks are expensive for
+ * small types. Costs   A side of a branch that guessed sizes do not reach is left as it is, and its unrolled loops are
+ * serial. A loop around others, or of one iteration, is not copied to save scalar operations. Bodies of more than
  *         MOST_NODES and short loops without vectors are left alone.
- * Holds   at most one loop of a nest is partitioned, the innermost that has something to decide: code grows to at most
- *         four times its size. A condition is decided by an outer loop if that has the larger stride in what is
- *         compared (the taps of a filter within the vectors of a row). A loop with a guarded vector loop right inside
- *         it comes before the loops in it.
- * From    Ragan-Kelley et al. 2013, section 4.5. */
+ * Holds   at most one loop of a nest is partitioned, the innermost that has something to decide, and the vectors of its
+ *         borders: code grows to at most eight times its size. A condition is decided by an outer loop if that has the
+ * larger stride in what is compared (the taps of a filter within the vectors of a row). A loop with a guarded vector
+ * loop right inside it comes before the loops in it. From    Ragan-Kelley et al. 2013, section 4.5. */
 #include "lower/bounds/value_range.h"
 #include "lower/passes/partition.h"
 
-enum { MOST_NODES = 20000, LEAST_ITERATIONS = 64 };
+enum {
+    MOST_NODES       = 20000,
+    LEAST_ITERATIONS = 64,
+    BORDER_LANES     = 16 /* of the vectors of a prologue and an epilogue */
+};
 
 typedef struct Pass {
     Lower      *lw;
@@ -298,11 +301,50 @@ static const Expr *name_bound(Steady *w, Lets *lets, const char *what, const Exp
     return expr_var(lw->exprs, KN_I32, s->let.name);
 }
 
+static const Stmt *split_loop(Pass *x, const Stmt *loop, bool tail);
+
+/* A wide vector loop of a border as a loop over narrower ones, which is partitioned again: what is clamped is gathered
+ * lane by lane, and most of the narrow vectors are inside. */
+static const Stmt *in_narrow_vectors(Pass *x, const Stmt *s)
+{
+    Lower      *lw   = x->lw;
+    ExprPool   *pool = lw->exprs;
+    const char *name = intern(lw->cx, arena_printf(lw->arena, "%s.part", s->loop.name));
+    int64_t     lanes;
+    if (!expr_is_int(s->loop.extent, &lanes) || lanes < 2 * BORDER_LANES || lanes % BORDER_LANES)
+        return s;
+    const Expr *step   = expr_int(pool, KN_I32, BORDER_LANES);
+    const Expr *lane   = expr_binary(pool, EX_ADD, KN_I32, expr_var(pool, KN_I32, s->loop.name),
+                                     expr_binary(pool, EX_MUL, KN_I32, expr_var(pool, KN_I32, name), step));
+    const Stmt *body   = stmt_substitute(pool, lw->arena, s->loop.body, 1, &s->loop.name, &lane);
+    const Stmt *narrow = stmt_for(lw->arena, s->loop.name, LOOP_VECTOR, s->loop.min, step, body);
+    return split_loop(x,
+                      stmt_for(lw->arena, name, LOOP_SERIAL, expr_int(pool, KN_I32, 0),
+                               expr_int(pool, KN_I32, lanes / BORDER_LANES), narrow),
+                      false);
+}
+
+static const Stmt *border_stmt(void *user, const Stmt *s)
+{
+    Pass         *x = user;
+    const StmtMap m = { x->lw->arena, border_stmt, NULL, x };
+    return s->kind == STMT_FOR && s->loop.kind == LOOP_VECTOR ? in_narrow_vectors(x, s) : stmt_map(&m, s);
+}
+
+/* The body of a loop in its prologue or epilogue, where the loop's variable is guessed to have that value. */
+static const Stmt *border_of(Pass *x, const Steady *w, const Expr *value, const Stmt *body)
+{
+    if (!body || !w->p.pays || !w->p.vectors)
+        return body;
+    guess_let(&x->guess, w->p.loop->loop.name, value);
+    return border_stmt(x, body);
+}
+
 /* The loop in parts. Let L be the least v that all lower constraints allow, G the first that a guard does not allow,
  * and H the first that an upper constraint or a guard does not allow, all within min..end. Then steady = min(L, G),
  * edge = max(steady, H), guard = max(edge, G). If G < L nothing is steady: H <= G. Where the guessed prologue is empty
  * but the real one is not, nothing is steady either: that saves a copy. */
-static const Stmt *make_parts(Steady *w, const Stmt *loop, const Stmt *body)
+static const Stmt *make_parts(Pass *x, Steady *w, const Stmt *loop, const Stmt *body)
 {
     Partition  *p       = &w->p;
     Lower      *lw      = p->lw;
@@ -336,10 +378,12 @@ static const Stmt *make_parts(Steady *w, const Stmt *loop, const Stmt *body)
                                    : loop->loop.body;
     const bool  split    = guarded && last != loop->loop.body && high;
     const Stmt *items[4] = {
-        low ? make_part(lw, loop, min, first, free) : NULL,
+        low ? make_part(lw, loop, min, first, border_of(x, w, loop->loop.min, free)) : NULL,
         make_part(lw, loop, first, edge, body),
         split ? make_part(lw, loop, edge, held, free) : NULL,
-        last && (high || guarded) ? make_part(lw, loop, split ? held : edge, end, last) : NULL,
+        last && (high || guarded)
+            ? make_part(lw, loop, split ? held : edge, end, border_of(x, w, loop_last(lw, loop), last))
+            : NULL,
     };
     const Stmt *result = stmt_block(lw->arena, 4, items);
     for (size_t i = lets.count; i-- > 0;) {
@@ -401,7 +445,7 @@ static const Stmt *split_loop(Pass *x, const Stmt *loop, bool tail)
     if ((p->guards.count || (!tail && p->lower.count + p->upper.count)) &&
         (p->pays || (p->per_iteration && is_hot(x, loop)))) {
         x->partitioned = true;
-        loop           = make_parts(&w, loop, body);
+        loop           = make_parts(x, &w, loop, body);
     }
     scratch_end(&scratch);
     return loop;
