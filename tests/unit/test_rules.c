@@ -35,12 +35,40 @@ static void test_without(void)
 {
     GraphOf o;
     graph_of(&o, blur);
-    const Draft with = draft_by(&o, "strips"), without = draft_by(&o, "strips/no-row-blocks");
+    const Draft with = draft_by(&o, "strips"), without = draft_by(&o, "strips/no-row-blocks/no-row-windows");
     const char *text = accepted_text(&o, &with);
     CHECK(with.uses[RULE_ROW_BLOCKS].applied == 1 && strstr(text, ".unroll("), "%s", text);
     text = accepted_text(&o, &without);
     CHECK(!without.uses[RULE_ROW_BLOCKS].applied && !strstr(text, ".unroll("), "%s", text);
     graph_of_end(&o);
+}
+
+/* Rows that share a sliding window are computed four at a time, if a point's part of it fits the registers. */
+static void test_windows(void)
+{
+    static const struct {
+        const char *program;
+        int         applied;
+    } rows[] = {
+        { "input in : f32(x, y) output out a(x, y) = sqrt(in(x-1, y) * in(x+1, y)) b(x, y) = a(x-1, y) + a(x+1, y) "
+          "out(x, y) = b(x, y-1) + b(x, y) + b(x, y+1) estimate out(2048, 2048)",
+          1 },
+        { "input in : f32(x, y) output out a(x, y) = sqrt(in(x-1, y) * in(x+1, y)) "
+          "out(x, y) = sqrt(sum(a(x+i, y+j) * f32(i*j) for i in -4..4, j in -4..4)) estimate out(2048, 2048)",
+          0 },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        GraphOf o;
+        graph_of(&o, rows[i].program);
+        const Draft d    = draft_by(&o, "strips");
+        const char *text = accepted_text(&o, &d);
+        CHECK(d.uses[RULE_ROW_WINDOWS].applied == rows[i].applied, "%d applied, %d refused: %s",
+              d.uses[RULE_ROW_WINDOWS].applied, d.uses[RULE_ROW_WINDOWS].refused, text);
+        CHECK(!rows[i].applied ||
+                  (strstr(text, ".unroll(yi)") && strstr(text, "b.align_storage(x, 16).store_at(out, yo)")),
+              "%s", text);
+        graph_of_end(&o);
+    }
 }
 
 /* On a machine where starting a row costs nothing and arithmetic very much, rows that are unrolled, with their halo
@@ -52,7 +80,7 @@ static void test_refused(void)
     o.machine.op        = 1000;
     o.machine.row       = 0;
     o.machine.split_row = 0;
-    const Draft    d = draft_by(&o, "strips"), left = draft_by(&o, "strips/no-row-blocks");
+    const Draft    d = draft_by(&o, "strips"), left = draft_by(&o, "strips/no-row-blocks/no-row-windows");
     const RuleUse *use = &d.uses[RULE_ROW_BLOCKS];
     CHECK(use->refused == 1 && !use->applied && use->with > use->without, "%d refused, %d applied, %g and %g ns",
           use->refused, use->applied, use->without, use->with);
@@ -77,7 +105,7 @@ static void test_copies(void)
 {
     GraphOf o;
     graph_of(&o, blur);
-    const Draft plain = draft_by(&o, "plain"), strips = draft_by(&o, "strips/no-row-blocks");
+    const Draft plain = draft_by(&o, "plain"), strips = draft_by(&o, "strips/no-row-blocks/no-row-windows");
     Draft       copy = draft_copy(&plain, &o.arena);
     CHECK(draft_same(&copy, &plain) && !draft_same(&copy, &strips), "a copy is the same");
     draft_assign(&copy, &strips);
@@ -89,6 +117,7 @@ int main(void)
 {
     test_names();
     test_without();
+    test_windows();
     test_refused();
     test_small_group();
     test_copies();

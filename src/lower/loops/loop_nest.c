@@ -314,7 +314,9 @@ void nest_bind(Build *b, LoopNest *n, const char *name, const Expr *value, Prelu
     nest_find(n, name)->bound = true;
 }
 
-/* whole = min + piece_begin(outer) + inner, guarded where the mode does not keep it in range. */
+/* whole = min + piece_begin(outer) + inner, guarded where the mode does not keep it in range. Copies of an unrolled
+ * inner loop are constants away from a named begin, so that they share loads; a constant added to a minimum may become
+ * part of it. */
 static void bind_whole(Build *b, LoopNest *n, int index, Prelude *w)
 {
     Lower          *lw = b->lw;
@@ -323,9 +325,12 @@ static void bind_whole(Build *b, LoopNest *n, int index, Prelude *w)
     nest_range(b, n, s->inner);
     const NestVar *whole = nest_find(n, s->whole);
     const Expr    *begin = piece_begin(lw, s, n->modes[index], x_var(b->lw, s->outer), whole->extent);
-    const Expr    *value = x_add(lw, whole->min, x_add(lw, begin, x_var(b->lw, s->inner)));
-    const Expr    *last  = x_sub(lw, x_add(lw, whole->min, whole->extent), x_int(lw, 1));
-    const bool     guard = n->modes[index] == SPLIT_GUARD || n->modes[index] == SPLIT_OPEN;
+    const int      loop  = nest_loop(n->def, s->inner);
+    if (n->modes[index] == SPLIT_SHIFT && loop >= 0 && n->def->loops[loop].kind == LOOP_UNROLL)
+        begin = prelude_let(b, w, arena_printf(lw->arena, "%s.begin", s->whole), begin);
+    const Expr *value = x_add(lw, whole->min, x_add(lw, begin, x_var(b->lw, s->inner)));
+    const Expr *last  = x_sub(lw, x_add(lw, whole->min, whole->extent), x_int(lw, 1));
+    const bool  guard = n->modes[index] == SPLIT_GUARD || n->modes[index] == SPLIT_OPEN;
     nest_bind(b, n, s->whole, value, w);
     if (guard)
         prelude_if(b, w, x_le(lw, x_var(b->lw, s->whole), last));

@@ -140,16 +140,15 @@ static bool is_invariant(Build *b, const Expr *e, const char *loop)
     return expr_substitute(b->lw->exprs, e, 1, &loop, &next) == e;
 }
 
-/* The same, without the clamps of a boundary: limits that are invariant in the loop. */
-static const Expr *unclamped(Build *b, const Expr *end, const char *loop, int64_t ahead)
+/* Without the clamps of a boundary or of the end of a split: limits that are invariant in the loop. */
+static const Expr *unclamped(Build *b, const Expr *e, const char *loop)
 {
-    const Expr *e = shifted(b, end, loop, ahead);
-    while (e && (e->op == EX_MIN || e->op == EX_MAX)) {
+    if (e->op == EX_MIN || e->op == EX_MAX) {
         const bool first = is_invariant(b, e->args[0], loop), second = is_invariant(b, e->args[1], loop);
-        if (first == second)
-            break;
-        e = e->args[first];
+        return first == second ? e : unclamped(b, e->args[first], loop);
     }
+    if (e->op == EX_ADD || e->op == EX_SUB)
+        return x_op(b->lw, (ExprOp)e->op, unclamped(b, e->args[0], loop), unclamped(b, e->args[1], loop));
     return e;
 }
 
@@ -158,9 +157,11 @@ static const Expr *unclamped(Build *b, const Expr *end, const char *loop, int64_
 static int64_t advance(Build *b, const Expr *end, const char *loop)
 {
     int64_t     by;
-    const Expr *now = unclamped(b, end, loop, 0), *before = unclamped(b, end, loop, -1);
-    return now && before && expr_is_int(simplify(b->lw->simplifier, x_sub(b->lw, now, before)), &by) && by >= 0 ? by
-                                                                                                                : -1;
+    const Expr *now = shifted(b, end, loop, 0), *before = shifted(b, end, loop, -1), *moved;
+    if (!now || !before)
+        return -1;
+    moved = simplify(b->lw->simplifier, x_sub(b->lw, unclamped(b, now, loop), unclamped(b, before, loop)));
+    return expr_is_int(moved, &by) && by >= 0 ? by : -1;
 }
 
 /* Where a window moves along one dimension only, earlier iterations have requested all but its end. */

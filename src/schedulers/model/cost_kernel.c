@@ -8,7 +8,8 @@
  * Inlined An inlined node is computed once per access in the text, but at most once per distinct point: the size of
  *         the box that one point of the reader needs.
  * Copies  Unrolled copies are one expression and share what several of them read or compute. So a register tile costs
- *         as much more than one point as its box is larger (matrix products and convolutions).
+ *         as much more than one point as its box is larger (matrix products and convolutions). A window that does not
+ *         fit the registers is shared in part.
  * Loads   A load takes one slot per cache line that it touches. Where rows are read at every offset, a load of b bytes
  *         touches 1 + b / line of them, so half registers do not double the cost. Loads that are not dense take more:
  *         stride 2 takes two registers and a shuffle. Gathers take a load per lane, and so does an upsampled read of
@@ -276,6 +277,7 @@ typedef struct Walk {
     uint32_t    *by_data;    /* by k: dimensions in which data decide the place, through inlined nodes */
     uint64_t     defs;       /* definitions of node k that count, bit 0 is the pure one */
     double       copied;     /* loads of row copies, and the stores into them */
+    double       held;       /* the fraction of a point's window that registers hold for the next copy */
 } Walk;
 
 static bool inlines_any(const Tiles *t, int k)
@@ -295,7 +297,7 @@ static double shared_part(const Walk *w, int j)
     double       places = one > 0 && one < reads ? one : reads;
     if (w->tile && one > 0) {
         const double copies = (double)box_points(&w->tile[node], rank) / w->sh->copied;
-        places              = copies < places ? copies : places;
+        places -= copies < places ? w->held * (places - copies) : 0;
     }
     return places / reads;
 }
@@ -374,6 +376,17 @@ static double conflict_factor(const Walk *w, int j)
                                                                                                  : 1;
 }
 
+/* The fraction of what a point of a pure node loads that fits the registers. A sum has a register tile. */
+static double held_in_registers(const Tiles *t, int k, const Shape *sh, const Box *one)
+{
+    const double registers = t->draft->vector_bits >= 512 ? REGISTERS_OF_512 : REGISTERS;
+    double       window    = 0;
+    for (int j = 0; j < k && t->graph->nodes[t->nodes[k]].kind == NODE_PURE; j++)
+        if (tiles_role(t, j) != ROLE_INLINED)
+            window += sh->registers * (double)box_points(&one[t->nodes[j]], t->graph->nodes[t->nodes[j]].rank);
+    return window > registers ? registers / window : 1;
+}
+
 /* Operations and loads for each point of node k: of those of its definitions whose bits are set (bit 0: the pure one),
  * and of what is inlined. */
 static KernelCost per_point(const Tiles *t, int k, const Shape *sh, uint64_t defs)
@@ -393,6 +406,7 @@ static KernelCost per_point(const Tiles *t, int k, const Shape *sh, uint64_t def
         point_boxes(t, k, NULL, w.one = ARENA_ARRAY(t->arena, Box, all));
     if (sh->copied > 1)
         point_boxes(t, k, sh, w.tile = ARENA_ARRAY(t->arena, Box, all));
+    w.held     = sh->copied > 1 ? held_in_registers(t, k, sh, w.one) : 1;
     w.times[k] = 1;
     for (size_t j = 0; j < n; j++)
         w.stride[j] = (Stride){ 1, 1 };

@@ -40,6 +40,8 @@ bool step_producers_applies(const Draft *d, const Machine *m, int s);
 void step_producers_apply(Draft *d, const Machine *m, int s);
 bool row_block_applies(const Draft *d, const Machine *m, int group);
 void row_block_apply(Draft *d, const Machine *m, int group);
+bool row_window_applies(const Draft *d, const Machine *m, int group);
+void row_window_apply(Draft *d, const Machine *m, int group);
 bool sum_by_vectors_applies(const Draft *d, const Machine *m, int s);
 void sum_by_vectors_apply(Draft *d, const Machine *m, int s);
 bool aligned_rows_applies(const Draft *d, const Machine *m, int s);

@@ -94,6 +94,44 @@ void row_block_apply(Draft *d, const Machine *m, int group)
             d->choices[s] = (Choice){ .where = WHERE_INLINE, .group = group };
 }
 
+/* ---- Windows ---------------------------------------------------------------------------- */
+
+/* Does node s read several rows of a window that slides along loop `row` of the head, directly or through what is
+ * inlined into it? `several`: its reader asks for several rows of s. */
+static bool reads_window(const Draft *d, int s, int row, bool several)
+{
+    const GraphNode *node = &d->graph->nodes[s];
+    for (int i = 0; i < node->in_count; i++) {
+        const Edge   *e = node->in[i];
+        const Choice *c = &d->choices[e->producer];
+        if (d->graph->nodes[e->producer].rank < 2 || !is_shift(&e->access[1], 1))
+            continue;
+        const bool rows = several || e->access[1].hi > e->access[1].lo;
+        if (c->where == WHERE_INLINE
+                ? reads_window(d, e->producer, row, rows)
+                : rows && c->where == WHERE_INSIDE && !c->at && c->compute == row && c->store < row)
+            return true;
+    }
+    return false;
+}
+
+bool row_window_applies(const Draft *d, const Machine *m, int group)
+{
+    (void)m;
+    const Group     *gr   = &d->groups[group];
+    const GraphNode *node = &d->graph->nodes[gr->head];
+    const int        row  = node->kind == NODE_PURE && node->rank > 1 ? row_loop(gr) : -1;
+    return row > 0 && node_extent(node, 1) >= 4 * ROWS_OF_WINDOWS && reads_window(d, gr->head, row, false);
+}
+
+void row_window_apply(Draft *d, const Machine *m, int group)
+{
+    (void)m;
+    Group *gr                    = &d->groups[group];
+    gr->loops[row_loop(gr)].step = ROWS_OF_WINDOWS;
+    gr->loops[gr->loop_count++]  = (GroupLoop){ .dim = 1, .step = 1, .unroll = true };
+}
+
 /* ---- Sums beside vectors ---------------------------------------------------------------- */
 
 /* Rows in vectors; inside them the steps, unrolled if they are few. The vector loop has index rank - 1. */

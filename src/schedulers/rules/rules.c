@@ -35,6 +35,8 @@ const Rule draft_rules[RULE_IDS] = {
                                NO_WORSE, "rows that are upsampled begin at even places" },
     [RULE_CHAINS]          = { "chains", RULES_ROWS, AT_GROUPS, chain_applies, chain_apply, NO_WORSE,
                                "chains of stencils a few rows at a time, each inside the loop of its reader" },
+    [RULE_ROW_WINDOWS]     = { "row-windows", RULES_ROWS, AT_GROUPS, row_window_applies, row_window_apply, NO_WORSE,
+                               "several rows at a time share what they read of sliding windows" },
     [RULE_CHANNELS]        = { "channels", RULES_LEGAL, AT_GROUPS, channels_apply_to, channels_apply, 0.9,
                                "channels interleaved, where they share loads or arithmetic" },
     [RULE_PREFETCH]        = { "prefetch", RULES_LEGAL, AT_GROUPS, prefetch_applies, prefetch_apply, NO_WORSE,
