@@ -21,7 +21,7 @@ typedef struct Calibrated {
 
 /* The programs of the check, CALIBRATE_CHECKS of them. */
 extern const char *const calibrate_checks[];
-/* Are the checked programs slower than before, in the geometric mean, by more than noise? */
+/* Are the checked programs slower than before by more than noise, in the geometric mean or any of them? */
 bool calibrated_is_worse(const Calibrated *c);
 /* The text of the machine to use from now on, with what was found as comments. */
 void calibrated_print(Text *out, const Calibrated *c);
