@@ -3,6 +3,7 @@
  * kn_cross. */
 #include "../unit/check.h"
 
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -201,6 +202,7 @@ static void test_cross_simulated(void)
     kn_crossed               r;
     kn_cross_cell            first[16];
     int                      steps[4] = { 0 };
+    const double             by_luck  = exp(-2 * 0.15); /* two deviations of what the model is made to miss */
     begin(&s);
     make_cases(&s, &c);
     for (int i = 0; i < 4; i++) {
@@ -222,7 +224,7 @@ static void test_cross_simulated(void)
         double sum = 0;
         for (int k = 0; k < 16; k++) {
             sum += r.cells[k].ratio / 16;
-            CHECK(k % 5 ? r.cells[k].ratio > 0.9 : r.cells[k].ratio == 1, "%d: %g", k, r.cells[k].ratio);
+            CHECK(k % 5 ? r.cells[k].ratio > by_luck : r.cells[k].ratio == 1, "%d: %g", k, r.cells[k].ratio);
         }
         CHECK(sum > 1.05, "it matters where a schedule was found: %g", sum);
     }

@@ -67,6 +67,7 @@ typedef struct FuncBoxes {
     SymBox      asked;    /* the same, with any ends where nothing is needed */
     const Expr *some;     /* the condition that anything is needed; NULL: it always is */
     const Expr *read_if;  /* at root: the condition that anything is read of it; NULL: it always is */
+    const Expr *missing;  /* where it fails `pure` has no points: its readers' windows miss nothing; NULL: it has some */
     const Expr *keep[2];  /* of a sliding window, per moving dimension: what is resident stays so */
     SymBox      resident; /* of a sliding window: the box that keep[0] extends */
 } FuncBoxes;

@@ -93,19 +93,43 @@ static const Stmt *build_before_joined(Build *b, const PlanFunc *pf)
     return all;
 }
 
-/* The condition that anything is needed of a function whose box is widened: an empty box may become one that is not.
- * NULL: it is not widened, or others run in its loops. */
-static const Expr *widened_if(Build *b, const Func *f)
+/* Do the loops of others run in those of this function? */
+static bool has_joined(Build *b, const Func *f)
 {
-    bool widens = false;
-    for (int d = 0; f->id >= 0 && d < f->rank; d++)
-        widens |= box_widens(b, f, d);
-    for (int i = f->id + 1; widens && i < b->plan->func_count; i++) {
+    for (int i = f->id + 1; i < b->plan->func_count; i++) {
         const PlanFunc *other = &b->plan->funcs[i];
         const int       k     = joined_definition(b, other);
-        widens                = k < 0 || other->defs[k].with.def->func != f;
+        if (k >= 0 && other->defs[k].with.def->func == f)
+            return true;
     }
-    return widens ? simplify(b->lw->simplifier, box_nonempty(b, &b->boxes[f->id].pure, f->rank)) : NULL;
+    return false;
+}
+
+/* Is anything computed in the loops of this function? */
+static bool has_members(Build *b, const PlanFunc *pf)
+{
+    for (int i = 0; i < b->plan->func_count; i++) {
+        const PlanDef *def = b->plan->funcs[i].compute.def;
+        if (def && def->func == pf->func)
+            return true;
+    }
+    return false;
+}
+
+/* The condition under which a function is computed at all. An empty box may become one that is not where it is widened.
+ * Where loops are split, the boxes of what is computed in them count on a box that has points. NULL: it is computed
+ * always, or others run in its loops. */
+static const Expr *computed_if(Build *b, const PlanFunc *pf)
+{
+    const Func      *f      = pf->func;
+    const FuncBoxes *boxes  = &b->boxes[f->id];
+    bool             widens = false;
+    for (int d = 0; f->id >= 0 && d < f->rank; d++)
+        widens |= box_widens(b, f, d);
+    const bool counts = boxes->missing && has_members(b, pf);
+    if ((!widens && !counts) || has_joined(b, f))
+        return NULL;
+    return simplify(b->lw->simplifier, widens ? box_nonempty(b, &boxes->pure, f->rank) : boxes->missing);
 }
 
 static const Stmt *function_build(Build *b, const PlanFunc *pf)
@@ -115,7 +139,7 @@ static const Stmt *function_build(Build *b, const PlanFunc *pf)
                           ? extern_stage_call(b, f)
                           : stmt_pair(b->lw->arena, build_before_joined(b, pf),
                                       definitions_build(b, pf, joined_definition(b, pf) + 1, f->update_count + 1));
-    all             = guarded(b, widened_if(b, f), all);
+    all             = guarded(b, computed_if(b, pf), all);
     if (!level_same(pf->compute, pf->store))
         all = slide_end(b, f, all);
     return guarded(b, shared_loops_read_if(b, pf), all);

@@ -286,7 +286,7 @@ static void find_region(RegionWalk *r, const Func *f)
         b->at_root[f->id]       = boxes.need;
         b->at_root[f->id].known = true;
     }
-    r->missing = r->need[f->id].missing;
+    boxes.missing = r->missing = r->need[f->id].missing;
     if (here && !stored)
         r->missing = x_and(b->lw, r->missing, slide_box(b, f, &boxes, r->w));
     visit_function(r, f, &boxes);
