@@ -60,15 +60,15 @@ typedef struct StepTable {
 /* The boxes of a function at one level. */
 typedef struct FuncBoxes {
     bool        needed;
-    SymBox      pure;     /* what the pure definition is computed over */
-    SymBox     *updates;  /* the same of each update: its free dimensions count */
-    StepTable  *tables;   /* per update */
-    SymBox      need;     /* all that is needed; a sliding window makes `pure` less */
-    SymBox      asked;    /* the same, with any ends where nothing is needed */
-    const Expr *some;     /* the condition that anything is needed; NULL: it always is */
-    const Expr *read_if;  /* at root: the condition that anything is read of it; NULL: it always is */
-    const Expr *missing;  /* where it fails `pure` has no points: its readers' windows miss nothing; NULL: it has some */
-    const Expr *keep[2];  /* of a sliding window, per moving dimension: what is resident stays so */
+    SymBox      pure;    /* what the pure definition is computed over */
+    SymBox     *updates; /* the same of each update: its free dimensions count */
+    StepTable  *tables;  /* per update */
+    SymBox      need;    /* all that is needed; a sliding window makes `pure` less */
+    SymBox      asked;   /* the same, with any ends where nothing is needed */
+    const Expr *some;    /* the condition that anything is needed; NULL: it always is */
+    const Expr *read_if; /* at root: the condition that anything is read of it; NULL: it always is */
+    const Expr *missing; /* where it fails `pure` has no points: its readers' windows miss nothing; NULL: it has some */
+    const Expr *keep[2]; /* of a sliding window, per moving dimension: what is resident stays so */
     SymBox      resident; /* of a sliding window: the box that keep[0] extends */
 } FuncBoxes;
 
