@@ -84,6 +84,7 @@ def execute(command, cwd, build):
                # gcc 12's leak checker crashes in the thread-local memory of a library that was loaded late, as LLVM is
                ASAN_OPTIONS="exitcode=99:detect_leaks=1:intercept_tls_get_addr=0",
                UBSAN_OPTIONS="exitcode=99:halt_on_error=1:print_stacktrace=1")
+    env.pop("CC", None)                                                      # messages name the compiler
     if ALL:
         env["KILN_TEST_ALL"] = "1"
     try:

@@ -23,6 +23,7 @@ typedef struct CompilerCall {
     kn_context *cx;
     Arena      *arena;
     FILE       *input, *output, *messages;
+    const char *compiler; /* as the user named it */
     char      **words;
     const char *text; /* what it printed */
     const char *said; /* its messages */
@@ -39,16 +40,18 @@ static void add_words(Arena *arena, const char *command, char **words, int *coun
     }
 }
 
-static char **compiler_words(Arena *arena, const Source *source, const kn_tile_options *options)
+static const char *compiler_command(const kn_tile_options *options)
+{
+    const char *environment = getenv("CC");
+    return options && options->compiler ? options->compiler : environment && *environment ? environment : "cc";
+}
+
+static char **compiler_words(Arena *arena, const char *compiler, const Source *source, const kn_tile_options *options)
 {
     enum { MOST_WORDS = 16, OWN_WORDS = 8 };
-    const char *environment = getenv("CC");
-    const char *compiler    = options && options->compiler  ? options->compiler
-                              : environment && *environment ? environment
-                                                            : "cc";
-    const int   flags       = options && options->flags ? options->flag_count : 0;
-    char      **words       = ARENA_ARRAY(arena, char *, (size_t)(MOST_WORDS + OWN_WORDS + flags + 1));
-    int         count       = 0;
+    const int flags = options && options->flags ? options->flag_count : 0;
+    char    **words = ARENA_ARRAY(arena, char *, (size_t)(MOST_WORDS + OWN_WORDS + flags + 1));
+    int       count = 0;
     add_words(arena, compiler, words, &count, MOST_WORDS);
     const char *slash  = strrchr(source->name, '/');
     const char *folder = slash ? arena_strndup(arena, source->name, (size_t)(slash - source->name) + 1) : ".";
@@ -148,7 +151,8 @@ static void close_file(FILE *file)
 /* What a message allocates could bail out: the files are closed before. */
 const char *source_preprocess(kn_context *cx, Arena *arena, const Source *source, const kn_tile_options *options)
 {
-    CompilerCall call     = { .cx = cx, .arena = arena, .words = compiler_words(arena, source, options) };
+    CompilerCall call     = { .cx = cx, .arena = arena, .compiler = compiler_command(options) };
+    call.words            = compiler_words(arena, call.compiler, source, options);
     call.input            = tmpfile();
     call.output           = tmpfile();
     call.messages         = tmpfile();
@@ -162,9 +166,9 @@ const char *source_preprocess(kn_context *cx, Arena *arena, const Source *source
     else if (outcome == NO_COMPILER)
         diag_status(cx, KN_ERROR_FILE,
                     "the C compiler `%s` cannot be run (%s): install one, or name it in the environment's CC",
-                    call.words[0], strerror(error));
+                    call.compiler, strerror(error));
     else if (outcome == NOT_ACCEPTED)
-        diag_status(cx, KN_ERROR_PROGRAM, "the preprocessor `%s -E` does not accept %s:\n%s", call.words[0],
+        diag_status(cx, KN_ERROR_PROGRAM, "the preprocessor `%s -E` does not accept %s:\n%s", call.compiler,
                     source->name, call.said);
     return outcome == DONE ? call.text : NULL;
 }
