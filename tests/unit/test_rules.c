@@ -43,30 +43,49 @@ static void test_without(void)
     graph_of_end(&o);
 }
 
-/* Rows that share a sliding window are computed four at a time, if a point's part of it fits the registers. */
-static void test_windows(void)
+/* Programs that a rule is for, and such as it is not for: how often strips applies it, and what the schedule says. */
+static void test_where(void)
 {
     static const struct {
         const char *program;
+        RuleId      rule;
         int         applied;
+        const char *says;
     } rows[] = {
+        /* rows that share a sliding window, four at a time, if a point's part of it fits the registers */
         { "input in : f32(x, y) output out a(x, y) = sqrt(in(x-1, y) * in(x+1, y)) b(x, y) = a(x-1, y) + a(x+1, y) "
           "out(x, y) = b(x, y-1) + b(x, y) + b(x, y+1) estimate out(2048, 2048)",
-          1 },
+          RULE_ROW_WINDOWS, 1, "b.align_storage(x, 16).store_at(out, yo)" },
         { "input in : f32(x, y) output out a(x, y) = sqrt(in(x-1, y) * in(x+1, y)) "
           "out(x, y) = sqrt(sum(a(x+i, y+j) * f32(i*j) for i in -4..4, j in -4..4)) estimate out(2048, 2048)",
-          0 },
+          RULE_ROW_WINDOWS, 0, "out" },
+        /* one ratio of all planes, at their own point, in registers; and one that is read beside it, which is stored */
+        { "input in : f32(x, y, c) output out g(x, y) = in(x, y, 0) / in(x, y, 1) + in(x, y, 2) "
+          "b(x, y) = sqrt(g(x, y-1)) + g(x, y) + g(x, y+1) r(x, y) = (b(x-1, y) + b(x+1, y)) / g(x, y) "
+          "out(x, y, c) = r(x, y) * in(x, y, c) estimate out(2048, 2048, 3)",
+          RULE_CHANNELS, 1, "r.inline()" },
+        { "input in : f32(x, y, c) output out r(x, y) = sqrt(in(x, y, 0)) / in(x, y, 1) "
+          "out(x, y, c) = (r(x-1, y) + r(x, y)) * in(x, y, c) estimate out(2048, 2048, 3)",
+          RULE_CHANNELS, 1, "r.align_storage(x, 16).compute_at(out, yi)" },
+        /* steps that a parameter gives; a few too many; and rows that an input gives */
+        { "param r : i32 = 3 in 1..9 input in : f32(x, y) output out s(x, y) = sum(in(x+i, y) for i in -r..r+1) "
+          "out(x, y) = sqrt(s(x, y-1)) + s(x, y+1) estimate out(2048, 2048)",
+          RULE_GIVEN_STEPS, 1, ".specialize(r == 3).unroll(i, 7)" },
+        { "param r : i32 = 8 in 1..9 input in : f32(x, y) output out s(x, y) = sum(in(x+i, y) for i in -r..r+1) "
+          "out(x, y) = sqrt(s(x, y-1)) + s(x, y+1) estimate out(2048, 2048)",
+          RULE_GIVEN_STEPS, 0, "out" },
+        { "input in : f32(x, y) input k : f32(i) output out s(x, y) = sum(in(x+i, y) * k(i) for i in 0..k.width) "
+          "out(x, y) = sqrt(s(x, y-1)) + s(x, y+1) estimate out(2048, 2048)",
+          RULE_GIVEN_STEPS, 0, "out" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         GraphOf o;
         graph_of(&o, rows[i].program);
-        const Draft d    = draft_by(&o, "strips");
-        const char *text = accepted_text(&o, &d);
-        CHECK(d.uses[RULE_ROW_WINDOWS].applied == rows[i].applied, "%d applied, %d refused: %s",
-              d.uses[RULE_ROW_WINDOWS].applied, d.uses[RULE_ROW_WINDOWS].refused, text);
-        CHECK(!rows[i].applied ||
-                  (strstr(text, ".unroll(yi)") && strstr(text, "b.align_storage(x, 16).store_at(out, yo)")),
-              "%s", text);
+        const Draft    d    = draft_by(&o, "strips");
+        const char    *text = accepted_text(&o, &d);
+        const RuleUse *use  = &d.uses[rows[i].rule];
+        CHECK(use->applied == rows[i].applied && strstr(text, rows[i].says), "%zu: %d applied, %d refused: %s", i,
+              use->applied, use->refused, text);
         graph_of_end(&o);
     }
 }
@@ -117,7 +136,7 @@ int main(void)
 {
     test_names();
     test_without();
-    test_windows();
+    test_where();
     test_refused();
     test_small_group();
     test_copies();

@@ -37,6 +37,8 @@ typedef struct GroupLoop {
                 if its trip count is a small constant */
     int64_t step;
     bool    parallel, vector, unroll;
+    bool given; /* in a nest, of the last loop, over steps: there is a version for the values that parameters have now,
+                   and in it the loop is unrolled (given_steps.h) */
     bool fused; /* vector loop only: fused with the loop before it, which is the faster one. Of pure definitions; both
                    are whole dimensions and the last loops */
 } GroupLoop;
@@ -123,6 +125,7 @@ typedef enum RuleId {
     RULE_CHANNELS,
     RULE_PREFETCH,
     RULE_TIME_TILES,
+    RULE_GIVEN_STEPS,
     RULE_SHARED_LOOPS,
     RULE_SLICES,
     RULE_ROW_COPIES,

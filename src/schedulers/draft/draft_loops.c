@@ -7,6 +7,7 @@
  *         loops. */
 #include "legal/nest.h"
 #include "schedulers/draft/draft_legal.h"
+#include "schedulers/draft/given_steps.h"
 
 typedef struct Loops {
     GroupLoop      *at;
@@ -89,6 +90,7 @@ static void legalize_loop(Loops *all, int i)
     const int64_t extent = l->unroll && last && serial ? known_extent(all, i) : 0;
     l->unroll            = extent > 0 && extent * all->copies <= MOST_DRAFT_COPIES && is_legal_as(all, i, LOOP_UNROLL);
     all->copies *= l->unroll ? extent : 1;
+    l->given = l->given && i == all->count - 1 && serial && !l->unroll;
     l->fused = l->fused && may_fuse(all, i);
 }
 
@@ -157,6 +159,17 @@ static int first_step(const MemberNest *n)
     return i;
 }
 
+/* May there be a version of node s with its last loop unrolled? Nothing can be computed inside loops with versions. */
+static bool is_given(const Draft *d, int s, const Loops *l)
+{
+    const GroupLoop *last   = &l->at[l->count - 1];
+    const int64_t    steps  = last->dim < STEP_DIM ? 0 : given_steps(d, s, last->dim - STEP_DIM);
+    bool             inside = false;
+    for (int i = 0; i < s; i++)
+        inside |= d->choices[i].where == WHERE_INSIDE && d->choices[i].at == s + 1;
+    return steps > 0 && steps * l->copies <= MOST_DRAFT_COPIES && !inside;
+}
+
 const MemberNest *draft_legalize_nest(const Draft *d, int s)
 {
     const GraphNode  *node  = &d->graph->nodes[s];
@@ -182,6 +195,7 @@ const MemberNest *draft_legalize_nest(const Draft *d, int s)
     }
     if (!is_legal_as(&l, n.count - 1, kind_of(&n.loops[n.count - 1])))
         return NULL;
+    n.loops[n.count - 1].given &= is_given(d, s, &l);
     if (!memcmp(&n, asked, sizeof n))
         return asked;
     MemberNest *legal = ARENA_NEW(d->graph->arena, MemberNest);

@@ -11,6 +11,7 @@
  * between the loop over vectors and its lanes by a second `reorder`. */
 #include "schedulers/graph/def_facts.h"
 #include "schedulers/draft/draft.h"
+#include "schedulers/draft/given_steps.h"
 #include "schedulers/draft/nest_text.h"
 #include "schedulers/draft/row_copies.h"
 #include "schedulers/draft/pattern.h"
@@ -294,6 +295,8 @@ static void print_loops(const Printer *p, const Loops *l, int update)
         if (l->at[i].unroll && has_loop(l, i, update))
             DIRECTIVE_WRITE(p->out, DIR_UNROLL, arg_name(l->names[i]));
     }
+    if (l->at[l->count - 1].given && update >= 0)
+        given_steps_print(p->out, p->d, l->node, l->at[l->count - 1].dim - STEP_DIM, l->names[l->count - 1]);
 }
 
 /* ---- Memory ----------------------------------------------------------------------------- */

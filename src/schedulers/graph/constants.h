@@ -230,6 +230,7 @@ enum {
     MANY_STEPS                 = 1024,     /* steps         chosen    of such a sum */
     CHANNELS_MOST_DEPTH        = 4,        /* nodes         limit     inlined nodes that are looked through for what
                                                                       planes share */
+    CHANNELS_MOST_INLINED      = 8,        /* nodes         limit     that are interleaved with the planes of a head */
 };
 
 static const double NO_WORSE                   = 1.03;   /* of the time   measured  predicted, up to which a rule

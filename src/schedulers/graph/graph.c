@@ -412,6 +412,8 @@ static bool make(Maker *m, const RunArgs *binding)
 {
     Graph       *g = m->graph;
     kn_pipeline *p = g->pipeline;
+    g->param       = ARENA_ARRAY(g->arena, kn_scalar, p->params.count);
+    memcpy(g->param, binding->param, sizeof *g->param * p->params.count);
     boxes_init(&m->boxes, p, m->scratch, binding);
     if (!boxes_compute(&m->boxes, m->scratch, &m->regions)) {
         report_failure(&m->boxes);

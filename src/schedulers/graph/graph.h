@@ -88,6 +88,7 @@ typedef struct Graph {
     Edge        *edges;
     int         *of_func; /* by Func.id: its node; -1: it is not needed */
     int         *order;   /* 0, 1, 2 …: all nodes, for graph_regions_among */
+    kn_scalar   *param;   /* the values of parameters that it was made with */
 } Graph;
 
 /* Numbers for a pipeline of unknown size: outputs as large as their estimates, or of a usual size, parameters at their

@@ -449,7 +449,7 @@ static bool loops_over_steps(const MemberNest *n)
 {
     bool any = !n;
     for (int i = 0; n && i < n->count; i++)
-        any |= n->loops[i].dim >= STEP_DIM && !n->loops[i].unroll;
+        any |= n->loops[i].dim >= STEP_DIM && !n->loops[i].unroll && !n->loops[i].given;
     return any;
 }
 

@@ -56,6 +56,8 @@ bool time_tiles_applies(const Draft *d, const Machine *m, int s);
 void time_tiles_apply(Draft *d, const Machine *m, int s);
 bool shared_loops_applies(const Draft *d, const Machine *m, int group);
 void shared_loops_apply(Draft *d, const Machine *m, int group);
+bool given_steps_applies(const Draft *d, const Machine *m, int s);
+void given_steps_apply(Draft *d, const Machine *m, int s);
 
 /* Loops over rows in vectors of so many lanes; the vector loop has index rank - 1. Inside it are the steps, unrolled if
  * they are few. */
