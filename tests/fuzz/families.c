@@ -663,6 +663,22 @@ static void planes(Gen *g)
     emit(g, "out(x, y, c) = s1(x, y, c) + gray(x%+d, y) + s1(x, y, c+1)\n", offset(g, 1));
 }
 
+/* Windows whose sizes parameters give, with these values or others. Planes share what has none. */
+static void radii(Gen *g)
+{
+    static const char *const steps[] = { "-k..k+1", "-(k/2)..k - k/2", "0..k", "k..k+m" };
+    emit(g, "//@ param k %u\nparam k : i32 = %u\n", (unsigned)pick(g, 9), 1 + (unsigned)pick(g, 4));
+    emit(g, "//@ param m %u\nparam m : i32 = 2\n", 1 + (unsigned)pick(g, 3));
+    declare_input(g, "in", "x, y, c", 3);
+    declare_output(g, "out", 3);
+    emit(g, "s0(x, y, c) = %s(in(x, y, c))\n", some_type(g));
+    emit(g, "rows(x, y) = %s(s0(x+i, y, %u) for i in %s)\n", chance(g, 70) ? "sum" : "max", (unsigned)pick(g, 3),
+         steps[pick(g, 4)]);
+    emit(g, "tall(x, y) = sum(rows(x, y+j) for j in %s)\n", steps[pick(g, 4)]);
+    emit(g, "ratio(x, y) = tall(x, y) - rows(x%+d, y)\n", offset(g, 1));
+    emit(g, "out(x, y, c) = ratio(x, y%+d) %s s0(x, y, c)\n", chance(g, 70) ? 0 : 1, some_operator(g));
+}
+
 typedef struct Family {
     const char *name;
     void (*write)(Gen *g);
@@ -705,6 +721,7 @@ static const Family families[] = {
     FAMILY(tuples, 1),
     FAMILY(updates, 2),
     FAMILY(planes, 1),
+    FAMILY(radii, 2),
     FAMILY(index_operators, 8),
     FAMILY(guards, 8),
     FAMILY(periodic, 5),

@@ -68,6 +68,7 @@ static const MemberNest *draw_nest(Choices *c, const GraphNode *node, Arena *are
                 (GroupLoop){ .dim    = STEP_DIM + (int)choose(c, (uint32_t)steps + (choose(c, 20) == 0)),
                              .step   = 1 << choose(c, 4),
                              .unroll = choose(c, 3) == 0,
+                             .given  = choose(c, 3) == 0,
                              .vector = choose(c, 9) == 0 };
         if (i < gr.loop_count && n->count < MOST_GROUP_LOOPS)
             n->loops[n->count++] = gr.loops[i];

@@ -59,6 +59,18 @@ static void test_where(void)
         { "input in : f32(x, y) output out a(x, y) = sqrt(in(x-1, y) * in(x+1, y)) "
           "out(x, y) = sqrt(sum(a(x+i, y+j) * f32(i*j) for i in -4..4, j in -4..4)) estimate out(2048, 2048)",
           RULE_ROW_WINDOWS, 0, "out" },
+        /* a member that reads several rows of a window, two at a time, of a head that has rows at a time or has not */
+        { "input in : f32(x, y) output out a(x, y) = sqrt(in(x-1, y) * in(x+1, y)) "
+          "b(x, y) = a(x, y-2) + a(x, y-1) + a(x, y) + a(x, y+1) + a(x, y+2) "
+          "out(x, y) = b(x-1, y) + sqrt(b(x, y)) + b(x+1, y) estimate out(2048, 2048)",
+          RULE_MEMBER_ROWS, 1, ".compute_at(out, y1).split(y, yo, yi, 2)" },
+        { "input in : f32(x, y) output out a(x, y) = sqrt(in(x, y-1) * in(x, y) + in(x, y+1)) "
+          "b(x, y) = a(x-1, y) + a(x+1, y) "
+          "out(x, y) = sqrt(b(x, y-1)) + sqrt(b(x, y)) + sqrt(b(x, y+1)) estimate out(2048, 2048)",
+          RULE_MEMBER_ROWS, 1, "" },
+        { "input in : f32(x, y) output out a(x, y) = sqrt(in(x-1, y) * in(x+1, y)) b(x, y) = a(x-1, y) + a(x+1, y) "
+          "out(x, y) = sqrt(b(x-1, y)) + b(x+1, y) estimate out(2048, 2048)",
+          RULE_MEMBER_ROWS, 0, "" },
         /* one ratio of all planes, at their own point, in registers; and one that is read beside it, which is stored */
         { "input in : f32(x, y, c) output out g(x, y) = in(x, y, 0) / in(x, y, 1) + in(x, y, 2) "
           "b(x, y) = sqrt(g(x, y-1)) + g(x, y) + g(x, y+1) r(x, y) = (b(x-1, y) + b(x+1, y)) / g(x, y) "

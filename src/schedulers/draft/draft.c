@@ -278,6 +278,30 @@ bool draft_may_chain(const Draft *d, int s)
 
 /* ---- Copies ----------------------------------------------------------------------------- */
 
+/* Schedulers try thousands of drafts, and of a thousand functions most have one of few nests. */
+typedef struct Nests {
+    Arena *arena;
+    VEC(const MemberNest *) made;
+} Nests;
+
+Nests *draft_nests(Arena *arena)
+{
+    Nests *nests = ARENA_NEW(arena, Nests);
+    nests->arena = arena;
+    return nests;
+}
+
+const MemberNest *draft_nest(const Draft *d, const MemberNest *n)
+{
+    Nests *nests = d->nests;
+    for (size_t i = 0; i < nests->made.count; i++)
+        if (!memcmp(nests->made.at[i], n, sizeof *n))
+            return nests->made.at[i];
+    MemberNest *made = memcpy(ARENA_NEW(nests->arena, MemberNest), n, sizeof *n);
+    vec_push(nests->arena, &nests->made, made);
+    return made;
+}
+
 Draft draft_copy(const Draft *d, Arena *arena)
 {
     const size_t room = (size_t)d->graph->node_count + 1;

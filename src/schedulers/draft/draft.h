@@ -47,8 +47,8 @@ enum { STEP_DIM = KN_MAX_RANK };
 
 /* The loops of a member's main definition (draft_main), outermost first. Its pure definition has the same ones without
  * those over steps; other updates have those of the default schedule. A nest without loops over steps has them inside
- * all others but unrolled ones; draft_legalize adds them. It is immutable once a choice points to it, so that copies of
- * drafts share it. */
+ * all others but unrolled ones; draft_legalize adds them. It is immutable and made once (draft_nest), so that drafts
+ * share it. */
 typedef struct MemberNest {
     int       count;
     GroupLoop loops[MOST_GROUP_LOOPS];
@@ -122,6 +122,7 @@ typedef enum RuleId {
     RULE_ALIGNED_ROWS,
     RULE_CHAINS,
     RULE_ROW_WINDOWS,
+    RULE_MEMBER_ROWS,
     RULE_CHANNELS,
     RULE_PREFETCH,
     RULE_TIME_TILES,
@@ -151,6 +152,7 @@ typedef struct Draft {
     int                     copy_count;
     const StagedCopy       *copies;
     struct Pattern         *patterns; /* per node: pattern.h */
+    struct Nests           *nests;    /* that choices point to */
     uint32_t                without;  /* 1 << RuleId: rules that are left out */
     RuleUse                 uses[RULE_IDS];
 } Draft;
@@ -169,6 +171,11 @@ void draft_assign(Draft *d, const Draft *from);
 bool draft_same(const Draft *a, const Draft *b);
 /* Do they say the same of node s and of the loops of its group? Copies do not count. */
 bool draft_same_node(const Draft *a, const Draft *b, int s);
+
+/* No nests yet. */
+struct Nests *draft_nests(Arena *arena);
+/* The nest equal to `n` that choices may point to. */
+const MemberNest *draft_nest(const Draft *d, const MemberNest *n);
 
 /* The definition of a head that its loops are of: -1 the pure one, else the update with the most work. NO_DEF: nothing
  * can be inside its loops (no dimensions, a scan, a scatter, C code). */

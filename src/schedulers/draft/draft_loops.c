@@ -196,11 +196,7 @@ const MemberNest *draft_legalize_nest(const Draft *d, int s)
     if (!is_legal_as(&l, n.count - 1, kind_of(&n.loops[n.count - 1])))
         return NULL;
     n.loops[n.count - 1].given &= is_given(d, s, &l);
-    if (!memcmp(&n, asked, sizeof n))
-        return asked;
-    MemberNest *legal = ARENA_NEW(d->graph->arena, MemberNest);
-    *legal            = n;
-    return legal;
+    return draft_nest(d, &n);
 }
 
 /* ---- Levels in them --------------------------------------------------------------------- */

@@ -205,6 +205,7 @@ enum {
     ROWS_MOST_SPAN             = 4,        /* rows          chosen    of a stencil, less one, whose rows are blocked */
     ROWS_MOST_OPS              = 40,       /* operations    chosen    per point */
     ROWS_MOST_DEPTH            = 5,        /* nodes         chosen    in a chain: longer ones are never cheap */
+    ROWS_OF_MEMBERS            = 2,        /* rows          measured  of a member that reads several */
     ROWS_OF_WINDOWS            = 4,        /* rows          measured  of a head with sliding windows that are computed
                                                                       at a time: harris in 2, 3, 4 and 8 rows takes
                                                                       2.73, 2.62, 2.60 and 2.64 ms */

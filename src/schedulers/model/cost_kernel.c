@@ -511,7 +511,7 @@ static KernelCost strip_copies(const Tiles *t, int k)
     return c;
 }
 
-KernelCost kernel_cost(const Tiles *t, int k, double points)
+static KernelCost cost_of(const Tiles *t, int k, double points)
 {
     const GraphNode *s = &t->graph->nodes[t->nodes[k]];
     Shape            sh;
@@ -551,4 +551,16 @@ KernelCost kernel_cost(const Tiles *t, int k, double points)
                          points * (vectors * c.waits + serial.waits),
                          (at_once > 1 ? points / at_once : points) * s->begun,
                          c.bounded || serial.bounded };
+}
+
+/* What a kernel takes in memory is as large as the group: a group's many kernels take it in turn. */
+KernelCost kernel_cost(const Tiles *t, int k, double points)
+{
+    Arena scratch;
+    Tiles own = *t;
+    scratch_begin(&scratch, t->graph->pipeline->cx);
+    own.arena          = &scratch;
+    const KernelCost c = cost_of(&own, k, points);
+    scratch_end(&scratch);
+    return c;
 }

@@ -41,11 +41,11 @@ static int add_inner(const Draft *d, int s, const GridDims *c, GroupLoop *loops,
 
 static const MemberNest *grid_nest(const Draft *d, int s, const GridDims *c)
 {
-    MemberNest *n = ARENA_NEW(d->graph->arena, MemberNest);
+    MemberNest n = { 0 };
     for (int i = c->rank - 1; i >= c->bins + c->few; i--)
-        n->loops[n->count++] = (GroupLoop){ .dim = c->order[i], .step = 1 };
-    n->count = add_inner(d, s, c, n->loops, n->count);
-    return n;
+        n.loops[n.count++] = (GroupLoop){ .dim = c->order[i], .step = 1 };
+    n.count = add_inner(d, s, c, n.loops, n.count);
+    return draft_nest(d, &n);
 }
 
 static bool is_cell_dim(const GridDims *c, int dim)

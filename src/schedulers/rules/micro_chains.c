@@ -33,13 +33,13 @@ static bool is_in_chain(const Draft *d, int s, int group, int row)
 
 static const MemberNest *rows_nest(const Draft *d, int s)
 {
-    const Choice *c      = &d->choices[s];
-    const int     lanes  = c->lanes ? c->lanes : draft_lanes(d, s);
-    MemberNest   *n      = ARENA_NEW(d->graph->arena, MemberNest);
-    n->loops[n->count++] = (GroupLoop){ .dim = 1, .step = CHAIN_ROWS_AT_ONCE };
-    n->loops[n->count++] = (GroupLoop){ .dim = 1, .step = 1 };
-    n->loops[n->count++] = (GroupLoop){ .dim = 0, .step = lanes, .vector = true };
-    return n;
+    const Choice *c     = &d->choices[s];
+    const int     lanes = c->lanes ? c->lanes : draft_lanes(d, s);
+    MemberNest    n     = { 0 };
+    n.loops[n.count++]  = (GroupLoop){ .dim = 1, .step = CHAIN_ROWS_AT_ONCE };
+    n.loops[n.count++]  = (GroupLoop){ .dim = 1, .step = 1 };
+    n.loops[n.count++]  = (GroupLoop){ .dim = 0, .step = lanes, .vector = true };
+    return draft_nest(d, &n);
 }
 
 /* The number of members if all are in one chain, else 0. */

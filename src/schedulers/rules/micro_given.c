@@ -24,8 +24,7 @@ bool given_steps_applies(const Draft *d, const Machine *m, int s)
 void given_steps_apply(Draft *d, const Machine *m, int s)
 {
     (void)m;
-    MemberNest *n                = ARENA_NEW(d->graph->arena, MemberNest);
-    *n                           = *d->choices[s].nest;
-    n->loops[n->count - 1].given = true;
-    d->choices[s].nest           = n;
+    MemberNest n               = *d->choices[s].nest;
+    n.loops[n.count - 1].given = true;
+    d->choices[s].nest         = draft_nest(d, &n);
 }

@@ -48,6 +48,8 @@ bool aligned_rows_applies(const Draft *d, const Machine *m, int s);
 void aligned_rows_apply(Draft *d, const Machine *m, int s);
 bool chain_applies(const Draft *d, const Machine *m, int group);
 void chain_apply(Draft *d, const Machine *m, int group);
+bool member_rows_applies(const Draft *d, const Machine *m, int group);
+void member_rows_apply(Draft *d, const Machine *m, int group);
 bool channels_apply_to(const Draft *d, const Machine *m, int group);
 void channels_apply(Draft *d, const Machine *m, int group);
 bool prefetch_applies(const Draft *d, const Machine *m, int group);

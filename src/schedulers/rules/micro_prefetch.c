@@ -123,12 +123,12 @@ static void fetch_ahead(Draft *d, int group, const Machine *m, Arena *scratch)
     const Box all = r.boxes[input];
     need_of_iteration(&r, false);
     const Box     own  = box_points(&r.boxes[input], d->graph->nodes[input].rank) ? r.boxes[input] : all;
-    const int64_t lead = all.max[1] > own.max[1] ? all.max[1] - own.max[1] : 0;
+    const int64_t lead = all.max[1] > own.max[1] ? all.max[1] - own.max[1] : 0, step = gr->loops[r.loop].step;
     if (lead >= MOST_PREFETCH_AHEAD || box_extent(&own, 1) > 1 + MOST_FETCHED)
         return;
     gr->prefetched    = 1 + input;
     gr->prefetch_loop = r.loop;
-    gr->ahead         = (int)lead + 1;
+    gr->ahead         = (int)((lead + step - 1) / step) + 1;
     gr->prefetches    = prefetches(&r, &own, input);
 }
 

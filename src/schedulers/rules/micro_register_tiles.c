@@ -235,14 +235,14 @@ static int make_loops(const Draft *d, const Product *p, const Machine *m, Group 
 static const MemberNest *tile_nest(const Draft *d, const Product *p)
 {
     const GraphNode *node = &d->graph->nodes[p->sum];
-    MemberNest      *n    = ARENA_NEW(d->graph->arena, MemberNest);
+    MemberNest       n    = { 0 };
     for (int k = node->rank - 1; k >= 0; k--)
         if (k != p->v && k != p->u)
-            n->loops[n->count++] = (GroupLoop){ .dim = k, .step = 1 };
-    n->loops[n->count++] = (GroupLoop){ .dim = p->u, .step = p->rows };
-    n->loops[n->count++] = (GroupLoop){ .dim = p->v, .step = p->lanes, .vector = true };
-    n->loops[n->count++] = (GroupLoop){ .dim = p->u, .step = 1, .unroll = true };
-    return n;
+            n.loops[n.count++] = (GroupLoop){ .dim = k, .step = 1 };
+    n.loops[n.count++] = (GroupLoop){ .dim = p->u, .step = p->rows };
+    n.loops[n.count++] = (GroupLoop){ .dim = p->v, .step = p->lanes, .vector = true };
+    n.loops[n.count++] = (GroupLoop){ .dim = p->u, .step = 1, .unroll = true };
+    return draft_nest(d, &n);
 }
 
 /* ---- Memory ----------------------------------------------------------------------------- */

@@ -140,15 +140,15 @@ const MemberNest *row_nest(const Draft *d, int s, int64_t lanes)
     const GraphNode *node = &d->graph->nodes[s];
     const int        main = draft_main(d, s);
     const Update    *u    = main >= 0 ? &node->func->updates[main] : NULL;
-    MemberNest      *n    = ARENA_NEW(d->graph->arena, MemberNest);
+    MemberNest       n    = { 0 };
     for (int k = node->rank - 1; k >= 0; k--)
-        n->loops[n->count++] = (GroupLoop){ .dim = k, .step = k ? 1 : lanes, .vector = !k };
-    for (int i = 0; u && i < u->rvar_count && n->count < MOST_GROUP_LOOPS; i++)
-        n->loops[n->count++] =
+        n.loops[n.count++] = (GroupLoop){ .dim = k, .step = k ? 1 : lanes, .vector = !k };
+    for (int i = 0; u && i < u->rvar_count && n.count < MOST_GROUP_LOOPS; i++)
+        n.loops[n.count++] =
             (GroupLoop){ .dim    = STEP_DIM + i,
                          .step   = 1,
                          .unroll = i == u->rvar_count - 1 && rvar_steps(&u->rvars[i]) <= ROWS_SHORT_WINDOW };
-    return n;
+    return draft_nest(d, &n);
 }
 
 int final_reader(const Draft *d, int s, bool *own)

@@ -150,16 +150,16 @@ static const MemberNest *sum_nest(const Steps *p, int *row)
 {
     const GraphNode *node  = &p->d->graph->nodes[p->sum];
     const int        steps = node->func->updates[p->update].rvar_count;
-    MemberNest      *n     = ARENA_NEW(p->d->graph->arena, MemberNest);
+    MemberNest       n     = { 0 };
     for (int i = 0; i < steps; i++)
-        n->loops[n->count++] = (GroupLoop){ .dim = STEP_DIM + i, .step = 1 };
+        n.loops[n.count++] = (GroupLoop){ .dim = STEP_DIM + i, .step = 1 };
     if (node->rank > 1)
-        n->loops[n->count++] = (GroupLoop){ .dim = 1, .step = 1 };
-    *row = n->count - 1;
+        n.loops[n.count++] = (GroupLoop){ .dim = 1, .step = 1 };
+    *row = n.count - 1;
     for (int k = node->rank - 1; k >= 2; k--)
-        n->loops[n->count++] = (GroupLoop){ .dim = k, .step = 1 };
-    n->loops[n->count++] = (GroupLoop){ .dim = 0, .step = p->lanes, .vector = true };
-    return n;
+        n.loops[n.count++] = (GroupLoop){ .dim = k, .step = 1 };
+    n.loops[n.count++] = (GroupLoop){ .dim = 0, .step = p->lanes, .vector = true };
+    return draft_nest(p->d, &n);
 }
 
 /* Splits the head into tiles of HIGH rows and p->lanes columns; inside them rows and all other loops. */

@@ -116,6 +116,7 @@ Draft draft_plain(const Graph *g, const Machine *m, uint32_t without, Arena *are
                         .groups      = ARENA_ARRAY(arena, Group, (size_t)g->node_count + 1),
                         .choices     = ARENA_ARRAY(arena, Choice, (size_t)g->node_count + 1),
                         .patterns    = patterns_new(g, arena),
+                        .nests       = draft_nests(g->arena),
                         .without     = without };
     Demand *demands = ARENA_ARRAY(arena, Demand, (size_t)g->node_count + 1);
     for (int s = g->node_count; s-- > 0;) { /* consumers first: an inlined node has the group of its reader */

@@ -362,10 +362,9 @@ static void nest(Draft *d, const Machine *m, const Move *mv)
         c->nest = NULL;
         return;
     }
-    MemberNest *n           = ARENA_NEW(d->graph->arena, MemberNest);
-    *n                      = *c->nest;
-    n->loops[mv->loop].step = scaled(n->loops[mv->loop].step, mv->by);
-    c->nest                 = n;
+    MemberNest n           = *c->nest;
+    n.loops[mv->loop].step = scaled(n.loops[mv->loop].step, mv->by);
+    c->nest                = draft_nest(d, &n);
 }
 
 static void layout(Draft *d, const Machine *m, const Move *mv)

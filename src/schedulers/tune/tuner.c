@@ -130,10 +130,11 @@ static const int *copy_order(Arena *arena, const int *order, int rank)
 static Draft copy_deep(const Draft *d, Arena *arena)
 {
     Draft copy = draft_copy(d, arena);
+    copy.nests = draft_nests(arena);
     for (int s = 0; s < d->graph->node_count; s++) {
         Choice *c = &copy.choices[s];
         if (c->nest)
-            c->nest = memcpy(ARENA_NEW(arena, MemberNest), c->nest, sizeof *c->nest);
+            c->nest = draft_nest(&copy, c->nest);
         c->memory = copy_order(arena, c->memory, d->graph->nodes[s].rank);
     }
     StagedCopy *copies = ARENA_ARRAY(arena, StagedCopy, (size_t)d->copy_count + 1);
