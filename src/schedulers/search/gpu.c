@@ -29,7 +29,7 @@ typedef struct Gpu {
     int                    *seen;    /* by group: the last question that it was part of */
     int                     asked;
     int                     spare; /* the group in question */
-    Choice                 *kept;  /* room for the choices of all nodes */
+    Choice                 *kept, *joined; /* room for the choices of all nodes */
 } Gpu;
 
 /* ---- What is inlined, what is left (section 4.1) ------------------------------------------------ */
@@ -432,13 +432,37 @@ static void try_store(Gpu *u, int s)
     d->group_count--;
 }
 
-/* Tries a kernel of one stage as a stage of its reader's kernel, in shared memory. */
+/* Gives the members of a kernel to another one, consumers first. False: not all of them may be there. */
+static bool move_members(Gpu *u, int from, int to)
+{
+    bool fits = true;
+    for (int s = u->g->node_count; s-- > 0 && fits;) {
+        Choice *c = &u->k.d.choices[s];
+        if (c->where != WHERE_INSIDE || c->group != from)
+            continue;
+        fits     = draft_may_join(&u->k.d, s, to);
+        c->group = fits ? to : from;
+    }
+    return fits;
+}
+
+/* The points of a thread of a stage in shared memory. */
+static void choose_points(Gpu *u, int s)
+{
+    const Choice *c = &u->k.d.choices[s];
+    if (c->where != WHERE_INSIDE || u->k.nested[s])
+        return;
+    kernel_space_begin(&u->space, u->k.d.groups[c->group].head);
+    kernel_choose_points(&u->space, s);
+}
+
+/* Tries a kernel as a part of its reader's kernel, its head in shared memory. */
 static void try_join(Gpu *u, int s)
 {
     Choice      *c   = &u->k.d.choices[s];
     const Choice had = *c;
     if (c->where != WHERE_ROOT || c->group < 0 || u->k.left[s] || !u->g->nodes[s].out_count ||
-        has_members(u, had.group) || u->options->no_fusion || !kernel_may_head(&u->k.d, s))
+        u->options->no_fusion || !kernel_may_head(&u->k.d, s))
         return;
     int reader = u->g->nodes[s].out[0]->consumer;
     while (u->k.d.choices[reader].where == WHERE_INLINE)
@@ -450,8 +474,13 @@ static void try_join(Gpu *u, int s)
     *c                            = (Choice){ .where = WHERE_INSIDE, .group = group };
     u->k.nested[s]                = 0;
     u->k.d.groups[had.group].head = -1;
-    if (ask(u, s) < KERNEL_GAIN * before)
-        return;
+    memcpy(u->joined, u->k.d.choices, (size_t)u->g->node_count * sizeof *u->joined);
+    if (move_members(u, had.group, group)) {
+        choose_points(u, s);
+        if (ask(u, s) < KERNEL_GAIN * before)
+            return;
+    }
+    memcpy(u->k.d.choices, u->joined, (size_t)u->g->node_count * sizeof *u->joined);
     *c                            = had;
     u->k.d.groups[had.group].head = s;
 }
@@ -468,9 +497,16 @@ static void try_nested(Gpu *u, int s)
     const double before = ask(u, s);
     if (!had && unit < 0)
         return;
+    int64_t points[KN_MAX_RANK] = { 0 }; /* of a thread that has it now */
+    if (unit >= 0)
+        memcpy(points, u->k.each[unit], sizeof points);
     u->k.nested[s] = had ? 0 : unit + 1;
-    if (ask(u, s) >= KERNEL_GAIN * before)
-        u->k.nested[s] = had;
+    choose_points(u, had ? s : unit);
+    if (ask(u, s) < KERNEL_GAIN * before)
+        return;
+    u->k.nested[s] = had;
+    if (unit >= 0)
+        memcpy(u->k.each[unit], points, sizeof points);
 }
 
 /* ---- The schedule ------------------------------------------------------------------------------ */
@@ -501,6 +537,7 @@ KernelDraft scheduler_gpu(const Graph *g, const Machine *m, const SchedulerOptio
                             .k       = { .d        = draft_plain(g, m, ~0u, arena),
                                          .device   = device,
                                          .nested   = ARENA_ARRAY(arena, int, n),
+                                         .each     = arena_array(arena, n, sizeof(int64_t[KN_MAX_RANK])),
                                          .left     = ARENA_ARRAY(arena, bool, n),
                                          .table    = ARENA_ARRAY(arena, bool, n),
                                          .cells    = ARENA_ARRAY(arena, int, n),
@@ -512,7 +549,8 @@ KernelDraft scheduler_gpu(const Graph *g, const Machine *m, const SchedulerOptio
                             .unit_of = ARENA_ARRAY(arena, int, n),
                             .nodes   = ARENA_ARRAY(arena, int, n),
                             .seen    = ARENA_ARRAY(arena, int, 2 * n),
-                            .kept    = ARENA_ARRAY(arena, Choice, n) };
+                            .kept    = ARENA_ARRAY(arena, Choice, n),
+                            .joined  = ARENA_ARRAY(arena, Choice, n) };
     u.k.d.groups        = ARENA_ARRAY(arena, Group, 2 * n);
     u.space             = kernel_space(&u.k, options->plain_cost, arena);
     begin(&u);
@@ -524,6 +562,7 @@ KernelDraft scheduler_gpu(const Graph *g, const Machine *m, const SchedulerOptio
             else if (!options->no_inlining)
                 try_inline(&u, s);
             try_join(&u, s);
+            choose_points(&u, s);
             if (!options->no_nesting)
                 try_nested(&u, s);
         }
