@@ -190,13 +190,13 @@ static void count_loads(const KernelSpace *s, int unit, const int64_t *each, int
         const int        p        = s->touched[i];
         const GraphNode *from     = &s->g->nodes[p];
         const double     elements = elements_read(s, p, false), stride = stride_of(s, unit, p);
-        const double     bytes = (double)from->bytes;
-        const double     row   = from->rank ? fmax(1, least(elements, s->span[p][0].points)) : 1;
+        const double     bytes   = (double)from->bytes;
+        const double     row     = from->rank ? fmax(1, least(elements, s->span[p][0].points)) : 1;
         const bool       own_row = stride == 1 && from->rank && !s->shifted[p];
-        const double     wide  = own_row ? width_of(s, p, least(across, row)) : 1;
+        const double     wide    = own_row ? width_of(s, p, least(across, row)) : 1;
         /* a row of shared memory begins where that of the block's first thread does */
-        const double     own   = !own_row ? 0 : across > 1 && kernel_is_unit(s, p) ? row : least(across, row);
-        const double     rows = elements / row, loads = rows * (own / wide + row - own);
+        const double own  = !own_row ? 0 : across > 1 && kernel_is_unit(s, p) ? row : least(across, row);
+        const double rows = elements / row, loads = rows * (own / wide + row - own);
         w->loads += loads;
         w->wavefronts += rows * (own / wide * wavefronts_of(across * stride, wide, bytes) +
                                  (row - own) * wavefronts_of(across * stride, 1, bytes));

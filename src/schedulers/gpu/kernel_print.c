@@ -273,13 +273,14 @@ static void print_points(const Printer *p, int s, const int64_t *each)
     const char *order[MOST_LOOP_NAMES], *threads[KN_MAX_RANK];
     int         copies = 0, thread_count = 0;
     for (int d = 0; d < f->rank; d++) {
-        const char *v = f->args[d], *thread = each[d] > 1 && d < 2 ? loop_name(&names, v, "t") : v;
+        const bool  split = each[d] > 1 && (d < 2 || each[d] < box_extent(&p->space.block[s], d));
+        const char *v = f->args[d], *thread = split ? loop_name(&names, v, "t") : v;
         if (each[d] > 1)
-            order[copies++] = d < 2 ? loop_name(&names, v, "e") : v;
-        if (each[d] > 1 && d < 2)
-            text_printf(p->out, ".split(%s, %s, %s, %lld, tail: round_up)", v, thread, order[copies - 1],
-                        (long long)each[d]);
-        if (each[d] == 1 || d < 2)
+            order[copies++] = split ? loop_name(&names, v, "e") : v;
+        if (split)
+            text_printf(p->out, ".split(%s, %s, %s, %lld%s)", v, thread, order[copies - 1], (long long)each[d],
+                        d < 2 ? ", tail: round_up" : "");
+        if (split || each[d] == 1)
             threads[thread_count++] = thread;
     }
     for (int i = 0; i < thread_count; i++)
@@ -287,10 +288,10 @@ static void print_points(const Printer *p, int s, const int64_t *each)
     kernel_print_list(p->out, "reorder", order, copies + thread_count);
     kernel_print_list(p->out, "gpu_threads", threads, thread_count < MOST_AXES ? thread_count : MOST_AXES);
     for (int d = 0, i = 0; d < f->rank; d++)
-        if (each[d] > 1 && d < 2)
-            text_printf(p->out, ".unroll(%s)", order[i++]);
+        if (each[d] > 1 && order[i++] == f->args[d])
+            text_printf(p->out, ".unroll(%s, %lld)", order[i - 1], (long long)each[d]);
         else if (each[d] > 1)
-            text_printf(p->out, ".unroll(%s, %lld)", order[i++], (long long)each[d]);
+            text_printf(p->out, ".unroll(%s)", order[i - 1]);
     text_add(p->out, "\n");
 }
 

@@ -129,10 +129,12 @@ bool kernel_may_have_points(const KernelSpace *s, int member)
 
 void kernel_points_of_thread(const KernelSpace *s, const KernelShape *shape, int unit, int64_t *each)
 {
+    const bool several = kernel_may_have_points(s, unit);
     for (int d = 0; d < KN_MAX_RANK; d++) {
-        const int64_t own = unit == s->head ? shape->each[d] : s->k->each[unit][d];
-        const int64_t all = unit == s->head || d >= s->g->nodes[unit].rank ? own : box_extent(&s->block[unit], d);
-        each[d]           = own < 1 || all < 1 ? 1 : own < all ? own : all;
+        const int64_t own    = unit == s->head ? shape->each[d] : several ? s->k->each[unit][d] : 1;
+        const int64_t all    = unit == s->head || d >= s->g->nodes[unit].rank ? own : box_extent(&s->block[unit], d);
+        const bool    ragged = d > 1 && own > 1 && all > own && all % own; /* planes are not rounded up */
+        each[d]              = own < 1 || all < 1 || ragged ? 1 : own < all ? own : all;
     }
 }
 

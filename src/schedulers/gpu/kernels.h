@@ -71,15 +71,15 @@ typedef struct Kernel {
 typedef struct KernelDraft {
     Draft         d;
     const Device *device;
-    int          *nested;   /* by node, WHERE_INSIDE: 1 + the unit in whose threads it is computed; 0: shared memory */
+    int          *nested; /* by node, WHERE_INSIDE: 1 + the unit in whose threads it is computed; 0: shared memory */
     int64_t (*each)[KN_MAX_RANK]; /* by node in shared memory: the points of a thread, in unrolled copies; 0: one */
-    bool         *left;     /* by node: it has no tiles: a pattern, or the compiler's default kernels */
-    bool         *table;    /* by node: its elements are numbers in the steps that read it, which are copies */
-    int          *cells;    /* by node: 1 + the grid whose cells a block of its kernel has in shared memory; 0: none */
-    bool          patterns; /* those that are left have the schedules of their patterns */
-    bool          products; /* long sums of products have the blocks of kernel_products.c */
-    bool          memory;   /* sums of heads are accumulated in memory, step by step */
-    Kernel       *kernels;  /* by group */
+    bool   *left;                 /* by node: it has no tiles: a pattern, or the compiler's default kernels */
+    bool   *table;                /* by node: its elements are numbers in the steps that read it, which are copies */
+    int    *cells;    /* by node: 1 + the grid whose cells a block of its kernel has in shared memory; 0: none */
+    bool    patterns; /* those that are left have the schedules of their patterns */
+    bool    products; /* long sums of products have the blocks of kernel_products.c */
+    bool    memory;   /* sums of heads are accumulated in memory, step by step */
+    Kernel *kernels;  /* by group */
 } KernelDraft;
 
 /* What suits a node that is left (kernel_patterns.c). */

@@ -28,7 +28,7 @@ typedef struct Gpu {
     int                    *nodes;   /* room for the nodes of a group */
     int                    *seen;    /* by group: the last question that it was part of */
     int                     asked;
-    int                     spare; /* the group in question */
+    int                     spare;         /* the group in question */
     Choice                 *kept, *joined; /* room for the choices of all nodes */
 } Gpu;
 
@@ -404,13 +404,16 @@ static void try_inline(Gpu *u, int s)
         u->k.d.groups[had.group].head = s;
 }
 
-/* Is something that it reads, directly or through what is inlined, computed in a kernel of its readers? */
-static bool reads_members(const Gpu *u, int s)
+/* Is something that it reads, directly or through what is inlined, computed in a kernel of its readers, or in the
+ * registers of one of its stages? */
+static bool reads_members(const Gpu *u, int s, bool in_registers)
 {
     const GraphNode *node = &u->g->nodes[s];
     for (int i = 0; i < node->in_count; i++) {
-        const Choice *c = &u->k.d.choices[node->in[i]->producer];
-        if (c->where == WHERE_INSIDE || (c->where == WHERE_INLINE && reads_members(u, node->in[i]->producer)))
+        const int     p = node->in[i]->producer;
+        const Choice *c = &u->k.d.choices[p];
+        if ((c->where == WHERE_INSIDE && (!in_registers || u->k.nested[p])) ||
+            (c->where == WHERE_INLINE && reads_members(u, p, in_registers)))
             return true;
     }
     return false;
@@ -422,7 +425,7 @@ static void try_store(Gpu *u, int s)
     Draft       *d   = &u->k.d;
     const Choice had = d->choices[s];
     if (had.where != WHERE_INLINE || u->k.table[s] || !u->g->nodes[s].rank || !kernel_may_head(d, s) ||
-        reads_members(u, s))
+        reads_members(u, s, false))
         return;
     const double before = ask(u, s);
     draft_make_root(d, s);
@@ -456,13 +459,14 @@ static void choose_points(Gpu *u, int s)
     kernel_choose_points(&u->space, s);
 }
 
-/* Tries a kernel as a part of its reader's kernel, its head in shared memory. */
+/* Tries an inlined stage in the shared memory of its reader's kernel, or a kernel as a part of that. */
 static void try_join(Gpu *u, int s)
 {
-    Choice      *c   = &u->k.d.choices[s];
-    const Choice had = *c;
-    if (c->where != WHERE_ROOT || c->group < 0 || u->k.left[s] || !u->g->nodes[s].out_count ||
-        u->options->no_fusion || !kernel_may_head(&u->k.d, s))
+    Choice      *c       = &u->k.d.choices[s];
+    const Choice had     = *c;
+    const bool   inlined = c->where == WHERE_INLINE;
+    if (c->where == WHERE_INSIDE || c->group < 0 || u->k.left[s] || u->k.table[s] || !u->g->nodes[s].out_count ||
+        u->options->no_fusion || !kernel_may_head(&u->k.d, s) || (inlined && reads_members(u, s, true)))
         return;
     int reader = u->g->nodes[s].out[0]->consumer;
     while (u->k.d.choices[reader].where == WHERE_INLINE)
@@ -470,28 +474,30 @@ static void try_join(Gpu *u, int s)
     const int group = u->k.d.choices[reader].group;
     if (!is_kernel(u, group) || !draft_may_join(&u->k.d, s, group))
         return;
-    const double before           = ask(u, s);
-    *c                            = (Choice){ .where = WHERE_INSIDE, .group = group };
-    u->k.nested[s]                = 0;
-    u->k.d.groups[had.group].head = -1;
+    const double before = ask(u, s);
+    *c                  = (Choice){ .where = WHERE_INSIDE, .group = group };
+    u->k.nested[s]      = 0;
+    if (!inlined)
+        u->k.d.groups[had.group].head = -1;
     memcpy(u->joined, u->k.d.choices, (size_t)u->g->node_count * sizeof *u->joined);
-    if (move_members(u, had.group, group)) {
+    if (inlined || move_members(u, had.group, group)) {
         choose_points(u, s);
         if (ask(u, s) < KERNEL_GAIN * before)
             return;
     }
     memcpy(u->k.d.choices, u->joined, (size_t)u->g->node_count * sizeof *u->joined);
-    *c                            = had;
-    u->k.d.groups[had.group].head = s;
+    *c = had;
+    if (!inlined)
+        u->k.d.groups[had.group].head = s;
 }
 
 /* Tries a member in registers, or in shared memory, whichever it is not. */
 static void try_nested(Gpu *u, int s)
 {
-    const Choice *c = &u->k.d.choices[s];
-    if (c->where != WHERE_INSIDE || has_nested(u, s))
+    const Choice *c   = &u->k.d.choices[s];
+    const int     had = u->k.nested[s];
+    if (c->where != WHERE_INSIDE || has_nested(u, s) || (had && reads_members(u, s, true)))
         return;
-    const int had = u->k.nested[s];
     kernel_space_begin(&u->space, u->k.d.groups[c->group].head);
     const int    unit   = had ? -1 : unit_of_readers(u, s);
     const double before = ask(u, s);
