@@ -32,6 +32,15 @@ static KernelDraft begin(Choices *c, const Graph *g, Arena *arena)
     return scheduler_gpu(g, &m, &options, arena);
 }
 
+/* Points of the threads of stages, should these be in shared memory. */
+static void draw_points(Choices *c, const Graph *g, KernelDraft *k)
+{
+    static const int64_t points[] = { 1, 2, 3, 4, 8 };
+    for (int s = 0; s < g->node_count; s++)
+        for (int d = 0; d < g->nodes[s].rank; d++)
+            k->each[s][d] = points[choose(c, sizeof points / sizeof *points)];
+}
+
 static void draw(void *arg)
 {
     Drawing      *w       = arg;
@@ -45,6 +54,8 @@ static void draw(void *arg)
         return;
     KernelDraft k     = begin(w->c, &g, arena);
     Move       *moves = ARENA_ARRAY(arena, Move, MOST_MOVES);
+    if (choose(w->c, 2))
+        draw_points(w->c, &g, &k);
     for (int edits = 1 + (int)choose(w->c, MOST_EDITS); edits > 0; edits--) {
         const int count = kernel_edits_list(&k, DEVICE_CUDA, moves, MOST_MOVES);
         if (!count)

@@ -269,6 +269,25 @@ static void test_classes(void)
           "p(x, y) = h(x, y) * in(x, y)\ns(x, y) = sum(p(x + i, y) for i in -4..5)\n"
           "out(x, y) = sum(s(x, y + j) for j in -4..5)\nestimate out(1536, 2560)\n",
           { .no_places = true } },
+        /* three stencils are one kernel, and its threads have several points of each; one that was inlined is read
+         * from shared memory; short planes are copies of a thread, of long ones it has a part */
+        { "a.compute_at(out, xo).split(x, xt, xe, 4, tail: round_up)",
+          "input in : f32(x, y)\noutput out\n"
+          "a(x, y) = sum(edge(in)(x+i, y+j) * f32(i*i+j) for j in -2..3, i in -2..3)\n"
+          "b(x, y) = sum(a(x+i, y+j) * f32(i*i+j) for j in -2..3, i in -2..3)\n"
+          "out(x, y) = sum(b(x+i, y+j) * f32(i+j*j) for j in -2..3, i in -2..3)\nestimate out(1536, 2560)\n",
+          { .no_places = true } },
+        { "g.compute_at(out, xo)",
+          "input in : f32(x, y)\noutput out\ng(x, y) = edge(in)(x, y) * edge(in)(x, y)\n"
+          "r(x, y) = sum(g(x+i, y) for i in -8..9)\nc(x, y) = sum(r(x, y+j) for j in -8..9)\n"
+          "out(x, y) = c(x, y) / (c(x, y) + 1)\nestimate out(1536, 2560)\n",
+          { .no_places = true } },
+        { ".split(d, dt, de, 8)",
+          "input a : u64(x, y)\ninput b : u64(x, y)\noutput out\n"
+          "cost(x, y, d) = u16(popcount(edge(a)(x, y) ^ edge(b)(x - d, y)))\n"
+          "t(x, y, d) = sum(cost(x+i, y+j, d) for j in -2..3, i in -2..3)\n"
+          "out(x, y) = min(t(x, y, d) for d in 0..32)\nestimate out(1920, 1080)\n",
+          { .no_places = true } },
         /* steps that read a table of numbers are copies */
         { ".unroll(d)",
           "input in : f32(x, y)\noutput out\nh(d) = d*d % 7\n"

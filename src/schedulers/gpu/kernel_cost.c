@@ -163,11 +163,13 @@ static double stride_of(const KernelSpace *s, int unit, int p)
 }
 
 /* Elements of a row that one access takes: those of a thread's own points, if rows begin at multiples of them. */
-static double width_of(const GraphNode *node, double across)
+static double width_of(const KernelSpace *s, int n, double across)
 {
-    double wide = 1;
-    while (2 * wide <= across && 2 * wide * (double)node->bytes <= WIDEST_ACCESS &&
-           node_extent(node, 0) % (int64_t)(2 * wide) == 0)
+    const GraphNode *node   = &s->g->nodes[n];
+    const bool       shared = n != s->head && kernel_is_unit(s, n);
+    const int64_t    row    = shared ? box_extent(&s->block[n], 0) : node_extent(node, 0);
+    double           wide   = 1;
+    while (2 * wide <= across && 2 * wide * (double)node->bytes <= WIDEST_ACCESS && row % (int64_t)(2 * wide) == 0)
         wide *= 2;
     return wide;
 }
@@ -188,11 +190,13 @@ static void count_loads(const KernelSpace *s, int unit, const int64_t *each, int
         const int        p        = s->touched[i];
         const GraphNode *from     = &s->g->nodes[p];
         const double     elements = elements_read(s, p, false), stride = stride_of(s, unit, p);
-        const double     bytes = (double)from->bytes;
-        const double     row   = from->rank ? fmax(1, least(elements, s->span[p][0].points)) : 1;
-        const double     own   = stride == 1 && from->rank && !s->shifted[p] ? least(across, row) : 0;
-        const double     wide  = own > 0 ? width_of(from, own) : 1;
-        const double     rows = elements / row, loads = rows * (own / wide + row - own);
+        const double     bytes   = (double)from->bytes;
+        const double     row     = from->rank ? fmax(1, least(elements, s->span[p][0].points)) : 1;
+        const bool       own_row = stride == 1 && from->rank && !s->shifted[p];
+        const double     wide    = own_row ? width_of(s, p, least(across, row)) : 1;
+        /* a row of shared memory begins where that of the block's first thread does */
+        const double own  = !own_row ? 0 : across > 1 && kernel_is_unit(s, p) ? row : least(across, row);
+        const double rows = elements / row, loads = rows * (own / wide + row - own);
         w->loads += loads;
         w->wavefronts += rows * (own / wide * wavefronts_of(across * stride, wide, bytes) +
                                  (row - own) * wavefronts_of(across * stride, 1, bytes));
@@ -248,7 +252,7 @@ static UnitWork unit_work(KernelSpace *s, int unit, const int64_t *each)
     }
     count_loads(s, unit, each, count, &w);
     const GraphNode *node   = &s->g->nodes[unit];
-    const double     across = node->rank ? (double)each[0] : 1, wide = node->rank ? width_of(node, across) : 1;
+    const double     across = node->rank ? (double)each[0] : 1, wide = node->rank ? width_of(s, unit, across) : 1;
     w.stores           = (double)points_of(s, s->thread, unit) / wide;
     w.store_wavefronts = w.stores * wavefronts_of(across, wide, (double)node->bytes);
     if (kernel_holds_sums(s->k, unit))
@@ -305,6 +309,16 @@ static Traffic traffic_of(KernelSpace *s, double blocks)
 
 /* ---- Resources ---------------------------------------------------------------------------- */
 
+/* Points of a member in shared memory: of whole threads. */
+static int64_t stored_points(const KernelSpace *s, const KernelShape *shape, int member)
+{
+    int64_t each[KN_MAX_RANK], points = 1;
+    kernel_points_of_thread(s, shape, member, each);
+    for (int d = 0; d < s->g->nodes[member].rank; d++)
+        points *= (box_extent(&s->block[member], d) + each[d] - 1) / each[d] * each[d];
+    return points;
+}
+
 /* Bytes of shared memory that are live at a time: stages have it in turns (lower/passes/shared.c). Line 7 is their
  * sum. */
 static int64_t shared_bytes(const KernelSpace *s, const KernelShape *shape)
@@ -319,7 +333,7 @@ static int64_t shared_bytes(const KernelSpace *s, const KernelShape *shape)
         for (int k = 0; k <= i; k++) {
             const int n = s->among[k];
             if (n != s->head && kernel_is_unit(s, n) && s->last[n] >= s->among[i])
-                live += points_of(s, s->block, n) * s->g->nodes[n].bytes;
+                live += stored_points(s, shape, n) * s->g->nodes[n].bytes;
         }
         most = live > most ? live : most;
     }
@@ -412,15 +426,13 @@ typedef struct BlockWork {
 static BlockWork block_work(KernelSpace *s, const KernelShape *shape, const KernelCost *cost)
 {
     BlockWork all = { 0 };
-    int64_t   ones[KN_MAX_RANK];
-    for (int d = 0; d < KN_MAX_RANK; d++)
-        ones[d] = 1;
+    int64_t   each[KN_MAX_RANK];
     for (int i = 0; i < s->among_count; i++) {
         const int unit = s->among[i];
         if (!kernel_is_unit(s, unit) || !points_of(s, s->block, unit))
             continue;
-        const int64_t *each = unit == s->head ? shape->each : ones;
-        const UnitWork w    = unit_work(s, unit, each);
+        kernel_points_of_thread(s, shape, unit, each);
+        const UnitWork w = unit_work(s, unit, each);
         double         tiles;
         const double   rounds = rounds_of(s, unit, each, cost, &tiles);
         const double   warps  = ceil((unit == s->head ? cost->thread_count : tiles) / WARP_SIZE);

@@ -254,11 +254,56 @@ static void print_head(Printer *p, int s, const KernelShape *shape)
 
 /* ---- Members ----------------------------------------------------------------------------- */
 
+/* The innermost loop over threads of a member in shared memory. */
+static const char *member_thread(const Printer *p, int s, const KernelShape *shape)
+{
+    const Func *f = p->space.g->nodes[s].func;
+    int64_t     each[KN_MAX_RANK];
+    LoopNames   names = loop_names(p->out->arena, f, -1);
+    kernel_points_of_thread(&p->space, shape, s, each);
+    return each[0] > 1 ? loop_name(&names, f->args[0], "t") : f->args[0];
+}
+
+/* The loops of a member in shared memory whose threads have several points: whole tiles of them, so that places in
+ * registers are constants. */
+static void print_points(const Printer *p, int s, const int64_t *each)
+{
+    const Func *f     = p->space.g->nodes[s].func;
+    LoopNames   names = loop_names(p->out->arena, f, -1);
+    const char *order[MOST_LOOP_NAMES], *threads[KN_MAX_RANK];
+    int         copies = 0, thread_count = 0;
+    for (int d = 0; d < f->rank; d++) {
+        const bool  split = each[d] > 1 && (d < 2 || each[d] < box_extent(&p->space.block[s], d));
+        const char *v = f->args[d], *thread = split ? loop_name(&names, v, "t") : v;
+        if (each[d] > 1)
+            order[copies++] = split ? loop_name(&names, v, "e") : v;
+        if (split)
+            text_printf(p->out, ".split(%s, %s, %s, %lld%s)", v, thread, order[copies - 1], (long long)each[d],
+                        d < 2 ? ", tail: round_up" : "");
+        if (split || each[d] == 1)
+            threads[thread_count++] = thread;
+    }
+    for (int i = 0; i < thread_count; i++)
+        order[copies + i] = threads[i];
+    kernel_print_list(p->out, "reorder", order, copies + thread_count);
+    kernel_print_list(p->out, "gpu_threads", threads, thread_count < MOST_AXES ? thread_count : MOST_AXES);
+    for (int d = 0, i = 0; d < f->rank; d++)
+        if (each[d] > 1 && order[i++] == f->args[d])
+            text_printf(p->out, ".unroll(%s, %lld)", order[i - 1], (long long)each[d]);
+        else if (each[d] > 1)
+            text_printf(p->out, ".unroll(%s)", order[i - 1]);
+    text_add(p->out, "\n");
+}
+
 /* In shared memory: its first dimensions are threads. */
-static void print_shared(const Printer *p, int s)
+static void print_shared(const Printer *p, int s, const KernelShape *shape)
 {
     const Func *f    = p->space.g->nodes[s].func;
     const int   main = draft_main(&p->k->d, p->space.head);
+    int64_t     each[KN_MAX_RANK], points = 1;
+    kernel_points_of_thread(&p->space, shape, s, each);
+    for (int d = 0; d < f->rank; d++)
+        points *= each[d];
     for (int k = -1; k < f->update_count; k++) {
         const char *order[MOST_LOOP_NAMES];
         int         steps = add_steps(f, k, order, 0), count = steps;
@@ -272,6 +317,10 @@ static void print_shared(const Printer *p, int s)
         } else if (count > 1) {
             kernel_print_list(p->out, "reorder", order, count);
         }
+        if (points > 1) {
+            print_points(p, s, each);
+            continue;
+        }
         kernel_print_list(p->out, "gpu_threads", order + steps, f->rank < MOST_AXES ? f->rank : MOST_AXES);
         text_add(p->out, "\n");
     }
@@ -283,12 +332,11 @@ static void print_nested(const Printer *p, int s, int unit, const KernelShape *s
     const GraphNode *node = &p->space.g->nodes[s];
     const GraphNode *of   = &p->space.g->nodes[unit];
     const int        def  = kernel_reading_def(&p->space, s, unit);
-    const char      *loop = unit == p->space.head ? p->heads[def + 1].thread : of->func->args[0];
-    int64_t          ones[KN_MAX_RANK];
-    for (int d = 0; d < KN_MAX_RANK; d++)
-        ones[d] = 1;
-    KernelSpace *space = (KernelSpace *)(uintptr_t)&p->space;
-    kernel_find_threads(space, unit, unit == p->space.head ? shape->each : ones);
+    const char      *loop = unit == p->space.head ? p->heads[def + 1].thread : member_thread(p, unit, shape);
+    int64_t          each[KN_MAX_RANK];
+    KernelSpace     *space = (KernelSpace *)(uintptr_t)&p->space;
+    kernel_points_of_thread(space, shape, unit, each);
+    kernel_find_threads(space, unit, each);
     for (int k = -1; k < node->func->update_count; k++) {
         const char *order[MOST_LOOP_NAMES];
         int         count = 0;
@@ -361,7 +409,7 @@ static void print_kernel(Printer *p, int group)
         if (p->k->nested[n])
             print_nested(p, n, p->k->nested[n] - 1, &kernel->shape);
         else
-            print_shared(p, n);
+            print_shared(p, n, &kernel->shape);
     }
 }
 

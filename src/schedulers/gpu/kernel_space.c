@@ -122,6 +122,22 @@ bool kernel_is_unit(const KernelSpace *s, int node)
            (c->where == WHERE_INSIDE && c->group == s->k->d.choices[s->head].group && !s->k->nested[node]);
 }
 
+bool kernel_may_have_points(const KernelSpace *s, int member)
+{
+    return s->aligns && member != s->head && kernel_is_unit(s, member) && s->g->nodes[member].def_count == 1;
+}
+
+void kernel_points_of_thread(const KernelSpace *s, const KernelShape *shape, int unit, int64_t *each)
+{
+    const bool several = kernel_may_have_points(s, unit);
+    for (int d = 0; d < KN_MAX_RANK; d++) {
+        const int64_t own    = unit == s->head ? shape->each[d] : several ? s->k->each[unit][d] : 1;
+        const int64_t all    = unit == s->head || d >= s->g->nodes[unit].rank ? own : box_extent(&s->block[unit], d);
+        const bool    ragged = d > 1 && own > 1 && all > own && all % own; /* planes are not rounded up */
+        each[d]              = own < 1 || all < 1 || ragged ? 1 : own < all ? own : all;
+    }
+}
+
 int64_t kernel_steps_of_table(const KernelDraft *k, int node)
 {
     const GraphNode *n     = &k->d.graph->nodes[node];

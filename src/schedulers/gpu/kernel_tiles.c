@@ -170,6 +170,29 @@ static bool choose_turned(Trial *t)
     return turned;
 }
 
+/* The points of a thread of a member along its first two dimensions; short ones beyond are in copies, or threads. */
+static const int64_t member_points[][2] = { { 1, 1 }, { 1, 4 }, { 2, 2 }, { 2, 4 }, { 4, 4 } };
+
+void kernel_choose_points(KernelSpace *s, int member)
+{
+    enum { CHOICES = sizeof member_points / sizeof *member_points };
+    const int rank = s->g->nodes[member].rank;
+    Kernel    best, now;
+    int64_t   kept[KN_MAX_RANK], *each = s->k->each[member];
+    memcpy(kept, each, sizeof kept);
+    kernel_choose_shape(s, KERNEL_QUICK, &best);
+    for (int i = 0; i < CHOICES * (rank > 2 ? 2 : 1) && kernel_may_have_points(s, member); i++) {
+        for (int d = 0; d < rank; d++)
+            each[d] = d < 2 ? member_points[i % CHOICES][d] : i < CHOICES ? 1 : KERNEL_FEW_PLANES;
+        kernel_choose_shape(s, KERNEL_QUICK, &now);
+        if (!kernel_better(s, &now.cost, &best.cost))
+            continue;
+        best = now;
+        memcpy(kept, each, sizeof kept);
+    }
+    memcpy(each, kept, sizeof kept);
+}
+
 void kernel_choose_shape(KernelSpace *s, KernelEffort effort, Kernel *out)
 {
     const GraphNode *head = &s->g->nodes[s->head];

@@ -71,14 +71,15 @@ typedef struct Kernel {
 typedef struct KernelDraft {
     Draft         d;
     const Device *device;
-    int          *nested;   /* by node, WHERE_INSIDE: 1 + the unit in whose threads it is computed; 0: shared memory */
-    bool         *left;     /* by node: it has no tiles: a pattern, or the compiler's default kernels */
-    bool         *table;    /* by node: its elements are numbers in the steps that read it, which are copies */
-    int          *cells;    /* by node: 1 + the grid whose cells a block of its kernel has in shared memory; 0: none */
-    bool          patterns; /* those that are left have the schedules of their patterns */
-    bool          products; /* long sums of products have the blocks of kernel_products.c */
-    bool          memory;   /* sums of heads are accumulated in memory, step by step */
-    Kernel       *kernels;  /* by group */
+    int          *nested; /* by node, WHERE_INSIDE: 1 + the unit in whose threads it is computed; 0: shared memory */
+    int64_t (*each)[KN_MAX_RANK]; /* by node in shared memory: the points of a thread, in unrolled copies; 0: one */
+    bool   *left;                 /* by node: it has no tiles: a pattern, or the compiler's default kernels */
+    bool   *table;                /* by node: its elements are numbers in the steps that read it, which are copies */
+    int    *cells;    /* by node: 1 + the grid whose cells a block of its kernel has in shared memory; 0: none */
+    bool    patterns; /* those that are left have the schedules of their patterns */
+    bool    products; /* long sums of products have the blocks of kernel_products.c */
+    bool    memory;   /* sums of heads are accumulated in memory, step by step */
+    Kernel *kernels;  /* by group */
 } KernelDraft;
 
 /* What suits a node that is left (kernel_patterns.c). */
@@ -152,6 +153,10 @@ int64_t kernel_steps_of_table(const KernelDraft *k, int node);
  * many points of it: 1, or that which align_bounds asks for, or, of an output, the points themselves. */
 int64_t kernel_alignment(const KernelSpace *s, int d, int64_t each);
 
+/* The points of a thread of a unit: of the head those of the shape. Boxes of the block are known. */
+void kernel_points_of_thread(const KernelSpace *s, const KernelShape *shape, int unit, int64_t *each);
+/* May the threads of a member in shared memory have several points? */
+bool kernel_may_have_points(const KernelSpace *s, int member);
 /* The boxes that a block needs of the nodes of the group, and then those that one thread of a unit needs. */
 void kernel_find_blocks(KernelSpace *s, const KernelShape *shape);
 void kernel_find_threads(KernelSpace *s, int unit, const int64_t *each);
@@ -177,6 +182,8 @@ bool kernel_better(const KernelSpace *s, const KernelCost *a, const KernelCost *
 typedef enum KernelEffort { KERNEL_QUICK, KERNEL_SEARCH, KERNEL_THOROUGH } KernelEffort;
 /* The best shape of the group (section 4.2). */
 void kernel_choose_shape(KernelSpace *s, KernelEffort effort, Kernel *out);
+/* The best points of a thread of a member in shared memory. */
+void kernel_choose_points(KernelSpace *s, int member);
 
 /* ---- All kernels ---- */
 

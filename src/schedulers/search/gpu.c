@@ -28,8 +28,8 @@ typedef struct Gpu {
     int                    *nodes;   /* room for the nodes of a group */
     int                    *seen;    /* by group: the last question that it was part of */
     int                     asked;
-    int                     spare; /* the group in question */
-    Choice                 *kept;  /* room for the choices of all nodes */
+    int                     spare;         /* the group in question */
+    Choice                 *kept, *joined; /* room for the choices of all nodes */
 } Gpu;
 
 /* ---- What is inlined, what is left (section 4.1) ------------------------------------------------ */
@@ -404,13 +404,16 @@ static void try_inline(Gpu *u, int s)
         u->k.d.groups[had.group].head = s;
 }
 
-/* Is something that it reads, directly or through what is inlined, computed in a kernel of its readers? */
-static bool reads_members(const Gpu *u, int s)
+/* Is something that it reads, directly or through what is inlined, computed in a kernel of its readers, or in the
+ * registers of one of its stages? */
+static bool reads_members(const Gpu *u, int s, bool in_registers)
 {
     const GraphNode *node = &u->g->nodes[s];
     for (int i = 0; i < node->in_count; i++) {
-        const Choice *c = &u->k.d.choices[node->in[i]->producer];
-        if (c->where == WHERE_INSIDE || (c->where == WHERE_INLINE && reads_members(u, node->in[i]->producer)))
+        const int     p = node->in[i]->producer;
+        const Choice *c = &u->k.d.choices[p];
+        if ((c->where == WHERE_INSIDE && (!in_registers || u->k.nested[p])) ||
+            (c->where == WHERE_INLINE && reads_members(u, p, in_registers)))
             return true;
     }
     return false;
@@ -422,7 +425,7 @@ static void try_store(Gpu *u, int s)
     Draft       *d   = &u->k.d;
     const Choice had = d->choices[s];
     if (had.where != WHERE_INLINE || u->k.table[s] || !u->g->nodes[s].rank || !kernel_may_head(d, s) ||
-        reads_members(u, s))
+        reads_members(u, s, false))
         return;
     const double before = ask(u, s);
     draft_make_root(d, s);
@@ -432,13 +435,38 @@ static void try_store(Gpu *u, int s)
     d->group_count--;
 }
 
-/* Tries a kernel of one stage as a stage of its reader's kernel, in shared memory. */
+/* Gives the members of a kernel to another one, consumers first. False: not all of them may be there. */
+static bool move_members(Gpu *u, int from, int to)
+{
+    bool fits = true;
+    for (int s = u->g->node_count; s-- > 0 && fits;) {
+        Choice *c = &u->k.d.choices[s];
+        if (c->where != WHERE_INSIDE || c->group != from)
+            continue;
+        fits     = draft_may_join(&u->k.d, s, to);
+        c->group = fits ? to : from;
+    }
+    return fits;
+}
+
+/* The points of a thread of a stage in shared memory. */
+static void choose_points(Gpu *u, int s)
+{
+    const Choice *c = &u->k.d.choices[s];
+    if (c->where != WHERE_INSIDE || u->k.nested[s])
+        return;
+    kernel_space_begin(&u->space, u->k.d.groups[c->group].head);
+    kernel_choose_points(&u->space, s);
+}
+
+/* Tries an inlined stage in the shared memory of its reader's kernel, or a kernel as a part of that. */
 static void try_join(Gpu *u, int s)
 {
-    Choice      *c   = &u->k.d.choices[s];
-    const Choice had = *c;
-    if (c->where != WHERE_ROOT || c->group < 0 || u->k.left[s] || !u->g->nodes[s].out_count ||
-        has_members(u, had.group) || u->options->no_fusion || !kernel_may_head(&u->k.d, s))
+    Choice      *c       = &u->k.d.choices[s];
+    const Choice had     = *c;
+    const bool   inlined = c->where == WHERE_INLINE;
+    if (c->where == WHERE_INSIDE || c->group < 0 || u->k.left[s] || u->k.table[s] || !u->g->nodes[s].out_count ||
+        u->options->no_fusion || !kernel_may_head(&u->k.d, s) || (inlined && reads_members(u, s, true)))
         return;
     int reader = u->g->nodes[s].out[0]->consumer;
     while (u->k.d.choices[reader].where == WHERE_INLINE)
@@ -446,31 +474,45 @@ static void try_join(Gpu *u, int s)
     const int group = u->k.d.choices[reader].group;
     if (!is_kernel(u, group) || !draft_may_join(&u->k.d, s, group))
         return;
-    const double before           = ask(u, s);
-    *c                            = (Choice){ .where = WHERE_INSIDE, .group = group };
-    u->k.nested[s]                = 0;
-    u->k.d.groups[had.group].head = -1;
-    if (ask(u, s) < KERNEL_GAIN * before)
-        return;
-    *c                            = had;
-    u->k.d.groups[had.group].head = s;
+    const double before = ask(u, s);
+    *c                  = (Choice){ .where = WHERE_INSIDE, .group = group };
+    u->k.nested[s]      = 0;
+    if (!inlined)
+        u->k.d.groups[had.group].head = -1;
+    memcpy(u->joined, u->k.d.choices, (size_t)u->g->node_count * sizeof *u->joined);
+    if (inlined || move_members(u, had.group, group)) {
+        choose_points(u, s);
+        if (ask(u, s) < KERNEL_GAIN * before)
+            return;
+    }
+    memcpy(u->k.d.choices, u->joined, (size_t)u->g->node_count * sizeof *u->joined);
+    *c = had;
+    if (!inlined)
+        u->k.d.groups[had.group].head = s;
 }
 
 /* Tries a member in registers, or in shared memory, whichever it is not. */
 static void try_nested(Gpu *u, int s)
 {
-    const Choice *c = &u->k.d.choices[s];
-    if (c->where != WHERE_INSIDE || has_nested(u, s))
+    const Choice *c   = &u->k.d.choices[s];
+    const int     had = u->k.nested[s];
+    if (c->where != WHERE_INSIDE || has_nested(u, s) || (had && reads_members(u, s, true)))
         return;
-    const int had = u->k.nested[s];
     kernel_space_begin(&u->space, u->k.d.groups[c->group].head);
     const int    unit   = had ? -1 : unit_of_readers(u, s);
     const double before = ask(u, s);
     if (!had && unit < 0)
         return;
+    int64_t points[KN_MAX_RANK] = { 0 }; /* of a thread that has it now */
+    if (unit >= 0)
+        memcpy(points, u->k.each[unit], sizeof points);
     u->k.nested[s] = had ? 0 : unit + 1;
-    if (ask(u, s) >= KERNEL_GAIN * before)
-        u->k.nested[s] = had;
+    choose_points(u, had ? s : unit);
+    if (ask(u, s) < KERNEL_GAIN * before)
+        return;
+    u->k.nested[s] = had;
+    if (unit >= 0)
+        memcpy(u->k.each[unit], points, sizeof points);
 }
 
 /* ---- The schedule ------------------------------------------------------------------------------ */
@@ -501,6 +543,7 @@ KernelDraft scheduler_gpu(const Graph *g, const Machine *m, const SchedulerOptio
                             .k       = { .d        = draft_plain(g, m, ~0u, arena),
                                          .device   = device,
                                          .nested   = ARENA_ARRAY(arena, int, n),
+                                         .each     = arena_array(arena, n, sizeof(int64_t[KN_MAX_RANK])),
                                          .left     = ARENA_ARRAY(arena, bool, n),
                                          .table    = ARENA_ARRAY(arena, bool, n),
                                          .cells    = ARENA_ARRAY(arena, int, n),
@@ -512,7 +555,8 @@ KernelDraft scheduler_gpu(const Graph *g, const Machine *m, const SchedulerOptio
                             .unit_of = ARENA_ARRAY(arena, int, n),
                             .nodes   = ARENA_ARRAY(arena, int, n),
                             .seen    = ARENA_ARRAY(arena, int, 2 * n),
-                            .kept    = ARENA_ARRAY(arena, Choice, n) };
+                            .kept    = ARENA_ARRAY(arena, Choice, n),
+                            .joined  = ARENA_ARRAY(arena, Choice, n) };
     u.k.d.groups        = ARENA_ARRAY(arena, Group, 2 * n);
     u.space             = kernel_space(&u.k, options->plain_cost, arena);
     begin(&u);
@@ -524,6 +568,7 @@ KernelDraft scheduler_gpu(const Graph *g, const Machine *m, const SchedulerOptio
             else if (!options->no_inlining)
                 try_inline(&u, s);
             try_join(&u, s);
+            choose_points(&u, s);
             if (!options->no_nesting)
                 try_nested(&u, s);
         }
