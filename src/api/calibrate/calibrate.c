@@ -40,8 +40,8 @@ static const char *const programs[] = {
 enum { PROGRAMS = sizeof programs / sizeof *programs, DRAFTS = 6, MOST_PORTS = 4, LEAST_RUNS = 3 };
 
 /* What the result is checked on: a chain of stencils, a step of a pyramid, a maximum over a window, a pointwise
- * function with a table, a separable filter with its use, a reduction over a disc whose steps read by data, and
- * products of gradients. */
+ * function with a table, a separable filter with its use, a reduction over a disc whose steps read by data,
+ * products of gradients, means and variances, a filter of a volume, scans both ways, a pyramid, and a histogram. */
 const char *const calibrate_checks[] = {
     "input in : f32(x, y) output out e = edge(in) a(x, y) = e(x-1, y) + e(x+1, y) + e(x, y-1) + e(x, y+1) b(x, y) = "
     "a(x-1, y) + a(x+1, y) + a(x, y-1) + a(x, y+1) c(x, y) = b(x-1, y) + b(x+1, y) + b(x, y-1) + b(x, y+1) out(x, y) = "
@@ -65,6 +65,22 @@ const char *const calibrate_checks[] = {
     "a(x, y) = sum(p(x+i, y+j) * p(x+i, y+j) for i in -1..2, j in -1..2) b(x, y) = sum(q(x+i, y+j) * q(x+i, y+j) for i "
     "in -1..2, j in -1..2) c(x, y) = sum(p(x+i, y+j) * q(x+i, y+j) for i in -1..2, j in -1..2) out(x, y) = a(x, y) * "
     "b(x, y) - c(x, y) * c(x, y) estimate out(2048, 1536)",
+    "input in : f32(x, y) output out e = edge(in) r(x, y) = sum(e(x+i, y) for i in -8..9) q(x, y) = sum(e(x+i, y) * "
+    "e(x+i, y) for i in -8..9) m(x, y) = sum(r(x, y+j) for j in -8..9) / 289 v(x, y) = sum(q(x, y+j) for j in -8..9) "
+    "/ 289 - m(x, y) * m(x, y) a(x, y) = v(x, y) / (v(x, y) + 1) s(x, y) = sum(a(x+i, y) for i in -8..9) out(x, y) = "
+    "sum(s(x, y+j) for j in -8..9) / 289 * (e(x, y) - m(x, y)) estimate out(1920, 1080)",
+    "input in : f32(x, y, z) output out e = edge(in) a(x, y, z) = e(x-1, y, z) + 2*e(x, y, z) + e(x+1, y, z) b(x, y, "
+    "z) = a(x, y-1, z) + 2*a(x, y, z) + a(x, y+1, z) out(x, y, z) = b(x, y, z-1) + 2*b(x, y, z) + b(x, y, z+1) "
+    "estimate out(256, 256, 128)",
+    "input in : f32(x, y) output out s(x, y) = in(x, y) s(x, j) = 0.5*s(x, j-1) + 0.5*in(x, j) for j in 1..in.height "
+    "t(x, y) = s(x, y) t(i, y) = 0.5*t(i-1, y) + 0.5*s(i, y) for i in 1..in.width out(x, y) = t(x, y) - in(x, y) "
+    "estimate out(2048, 1536)",
+    "input in : f32(x, y, c) output out def d(f, x, y, c) = (f(2*x, 2*y, c) + f(2*x+1, 2*y, c) + f(2*x, 2*y+1, c) + "
+    "f(2*x+1, 2*y+1, c)) / 4 e = edge(in) a(x, y, c) = d(e, x, y, c) b(x, y, c) = d(a, x, y, c) g(x, y, c) = d(b, x, "
+    "y, c) h(x, y, c) = b(x, y, c) + g(x/2, y/2, c) k(x, y, c) = a(x, y, c) + h(x/2, y/2, c) out(x, y, c) = e(x, y, "
+    "c) + k(x/2, y/2, c) estimate out(1920, 1080, 3)",
+    "input in : u8(x, y) output out n(i) = 0 n(i32(in(u, v))) += 1 for v in 0..in.height, u in 0..in.width s(i) = "
+    "n(i) s(i) = s(i-1) + n(i) for i in 1..256 out(x, y) = s(i32(in(x, y))) estimate out(2048, 1536)",
 };
 _Static_assert(sizeof calibrate_checks / sizeof *calibrate_checks == CALIBRATE_CHECKS, "there is a ratio for each");
 

@@ -5,7 +5,7 @@
 
 #include "schedulers/model/curve.h"
 
-enum { CALIBRATE_CHECKS = 7 };
+enum { CALIBRATE_CHECKS = 12 };
 
 typedef struct Calibrated {
     Machine reported;         /* by the system; the speeds are the usual ones */

@@ -500,7 +500,8 @@ static void find_terms(Model *c, GroupCost *out)
     out->term[TERM_L3] =
         (m->l3 ? (cache_time(&l2, m->l3_rate * share) + l2.run_starts / m->l3_rate / share) * waves : 0) +
         l2.unprefetched / (double)m->line * m->wait / share;
-    out->term[TERM_MEMORY] = memory_time(&far, c->tiles.group.stream, all) + far.run_starts / m->memory_rate / share;
+    out->term[TERM_MEMORY] =
+        memory_time(&far, c->tiles.group.stream, all) + far.run_starts / machine_start_rate(m) / share;
     out->term[TERM_MEMORY] -= hidden_time(out->term, far.prefetched / 3 / all);
     out->term[TERM_ROWS]  = (rows_begun(c, false) + SLIDE_ROWS * slides(c)) * m->row / share;
     out->term[TERM_ENDS]  = rows_begun(c, true) * m->split_row / share;

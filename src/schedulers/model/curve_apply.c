@@ -126,7 +126,7 @@ static void find_rates(const Curve *one, const Curve *all, Machine *m, Found *f)
     keep(&m->l3_rate, m->l3 ? rate_beyond(copy[1], copy[2]) : rate_beyond(copy[1], copy[3]));
     keep(&m->memory_rate, rate_beyond(beyond, copy[3]));
     keep(&m->memory_all, m->cores * rate_beyond(beyond, f->all[CURVE_COPY]));
-    keep(&m->ahead, f->ns[CURVE_LATENCY][3] * m->memory_rate / (double)m->line);
+    keep(&m->ahead, copy[3] > 0 ? f->ns[CURVE_LATENCY][3] / copy[3] / (double)m->line : 0);
     keep(&m->wait, f->ns[CURVE_LATENCY][3] / MOST_OUTSTANDING);
 }
 

@@ -63,6 +63,12 @@ double machine_last_cache(const Machine *m)
     return fmax((double)m->l2, fmin(KEPT_L3 * (double)m->l3, machine_claimed_cache(m)));
 }
 
+double machine_start_rate(const Machine *m)
+{
+    const double latency = m->wait * MOST_OUTSTANDING;
+    return latency > 0 && m->ahead > 0 ? m->ahead * (double)m->line / latency : m->memory_rate;
+}
+
 /* Measured with a sum of two rows, streaming against normal stores, with an L2 of 2 MiB. One thread: an output of 1 MiB
  * takes 51 and 47 us, 1.5 MiB 79 and 99, 4 MiB 245 and 297, 16 MiB 909 and 1157. Two threads, so 4 MiB of L2: 2 MiB
  * take 53 and 45 us, 3 MiB 80 and 92, 16 MiB 467 and 609. The input fills half of the L2, so streaming wins a little

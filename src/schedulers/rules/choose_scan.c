@@ -72,9 +72,10 @@ void scan_choose(Draft *d, const Machine *m, int s)
     int64_t bytes = node->bytes * 2 * lanes;
     for (int k = 0; k < node->rank; k++)
         bytes *= steps & 1u << k ? box_extent(&node->box, k) : 1;
-    d->patterns[s] = (Pattern){ .kind   = PATTERN_SCAN,
-                                .across = across,
-                                .rows   = bytes > m->l2 / 2 || 2 * lanes > MOST_SCAN_WIDTH ? lanes : 2 * lanes };
+    d->patterns[s] =
+        (Pattern){ .kind   = PATTERN_SCAN,
+                   .across = across,
+                   .rows   = bytes > machine_last_cache(m) / 2 || 2 * lanes > MOST_SCAN_WIDTH ? lanes : 2 * lanes };
     if (!scan_has_pattern(d, s))
         d->patterns[s] = (Pattern){ .kind = PATTERN_NONE };
 }
