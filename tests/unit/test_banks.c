@@ -65,7 +65,7 @@ static const BankCase cases[] = {
       "  alloc i32 a[i64(1024)]:\n" FILL("i64(x) + i64(y) * i64(32)") COLUMNS
       "    gpu_thread x from 0 extent 32:\n"
       "      out[i64(x)] = a[i64(in[i64(x)] & 1023)]\n",
-      "alloc i32 a[i64(1055)]|a[i64(in[i64(x)] & 1023) + i64(in[i64(x)] & 1023) / i64(32)]" },
+      "alloc i32 a[i64(1055)]|a[i64(in[i64(x)] & 1023) + i64(u32(i64(in[i64(x)] & 1023)) / u32(32))]" },
     { "bytes: columns of four rows share words",
       PORTS SHARED("a", "u8") "\n"
       "kernel k threads 32 32 1:\n"

@@ -271,7 +271,7 @@ static void test_classes(void)
           { .no_places = true } },
         /* three stencils are one kernel, and its threads have several points of each; one that was inlined is read
          * from shared memory; short planes are copies of a thread, of long ones it has a part */
-        { "a.compute_at(out, xo).split(x, xt, xe, 4, tail: round_up)",
+        { "b.compute_at(out, xo).split(y, yt, ye, 4, tail: round_up)",
           "input in : f32(x, y)\noutput out\n"
           "a(x, y) = sum(edge(in)(x+i, y+j) * f32(i*i+j) for j in -2..3, i in -2..3)\n"
           "b(x, y) = sum(a(x+i, y+j) * f32(i*i+j) for j in -2..3, i in -2..3)\n"
