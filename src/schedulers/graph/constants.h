@@ -23,6 +23,8 @@ enum {
     USUAL_CHANNELS             = 3,        /* points        chosen    the same along a third dimension */
     OPS_BY_CONSTANT            = 3,        /* operations    chosen    an integer division by a constant */
     OPS_BY_POWER               = 1,        /* operations    chosen    an integer division by a power of two */
+    LONG_PERIOD                = 64,       /* points        chosen    of a remainder from which on a vector is mostly
+                                                                      inside of one period */
 };
 
 /* ---- The model ------------------------------------------------------------------------------- */

@@ -84,6 +84,7 @@ static void record_access(void *user, const Expr *call, const Range *index)
         const AccessRange now = index_access_range(&m->reader, call->args[d], index[d]);
         g->edge.access[d]     = found ? access_range_hull(&g->edge.access[d], &now, &m->reader.root) : now;
         g->edge.gathers |= (uint32_t)formulas_read(&m->formulas, call->args[d]) << d;
+        g->edge.jumps |= m->reader.jumps;
     }
     if (is_new_access(g, call)) {
         g->edge.accesses++;

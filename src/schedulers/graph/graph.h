@@ -43,6 +43,8 @@ typedef struct Edge {
     int         accesses;            /* distinct accesses in the text */
     bool        pointwise;           /* one access, at the reader's own point, dimension by dimension */
     uint32_t    gathers;             /* bit d: data, or floats, decide the index along dimension d of the producer */
+    uint32_t    jumps;               /* bit d: coordinate d of the reader is in an index by more than a linear form, as
+                                        in x % 8: neighbours along d read what is not side by side */
 } Edge;
 
 /* The work of a definition at one of its points; of an update, at one step of a point. */

@@ -7,7 +7,7 @@
  * How     Sums by their linear form; then quotients and shifts by known numbers, min and max with known numbers,
  *         conversions that keep the value, and `if` as the hull of both branches. A reduction variable is its range.
  *         Any other expression (values of functions, remainders, products of coordinates) is the evaluator's range of
- *         it over the reader's whole box.
+ *         it over the reader's whole box; the coordinates in it are noted as `jumps`.
  * Holds   `exact` iff the evaluator, asked about a smaller box, gives the same range. An expression that wraps is
  *         never decomposed. */
 #include "schedulers/graph/graph_internal.h"
@@ -65,17 +65,6 @@ bool access_is_conditional(Reader *r)
 
 /* ---- Expressions ------------------------------------------------------------------------ */
 
-/* The evaluator's range of it. */
-static AccessRange numbers_of(Reader *r, const Expr *e)
-{
-    const Range range = evaluate(r->evaluator, e);
-    if (range.lo < -most_number || range.hi > most_number) {
-        r->failed = true;
-        return access_range_numbers(0, 0, false);
-    }
-    return access_range_numbers((int64_t)range.lo, (int64_t)range.hi, !speaks_of_point(r, e));
-}
-
 /* Is it one number, the same for all points? */
 static bool known_number(Reader *r, const Expr *e, int64_t *v)
 {
@@ -84,6 +73,37 @@ static bool known_number(Reader *r, const Expr *e, int64_t *v)
         return false;
     *v = (int64_t)range.lo;
     return true;
+}
+
+/* Is it a remainder by which neighbours stay side by side: of a long period, but where it wraps around, or the parity,
+ * of which vectors are made by shuffles? */
+static bool keeps_neighbours(Reader *r, const Expr *e)
+{
+    int64_t period;
+    return e->op == EX_MOD && known_number(r, e->args[1], &period) && (period <= 2 || period >= LONG_PERIOD);
+}
+
+/* Notes the coordinates in an expression that has no linear form. */
+static void note_jumps(Reader *r, const Expr *e)
+{
+    if (e->op == EX_CALL || !speaks_of_point(r, e) || --r->budget < 0 || keeps_neighbours(r, e))
+        return;
+    const int d = e->op == EX_VAR ? find_dimension(r, e->u.name) : -1;
+    r->jumps |= d >= 0 ? 1u << d : 0;
+    for (uint32_t i = 0; i < e->count; i++)
+        note_jumps(r, e->args[i]);
+}
+
+/* The evaluator's range of it. */
+static AccessRange numbers_of(Reader *r, const Expr *e)
+{
+    note_jumps(r, e);
+    const Range range = evaluate(r->evaluator, e);
+    if (range.lo < -most_number || range.hi > most_number) {
+        r->failed = true;
+        return access_range_numbers(0, 0, false);
+    }
+    return access_range_numbers((int64_t)range.lo, (int64_t)range.hi, !speaks_of_point(r, e));
 }
 
 static AccessRange variable_reach(Reader *r, const Expr *e)
@@ -220,6 +240,7 @@ AccessRange index_access_range(Reader *r, const Expr *index, Range range)
 {
     r->budget         = MOST_NODES;
     r->failed         = false;
+    r->jumps          = 0;
     AccessRange reach = reach_of(r, index);
     int64_t     lo, hi;
     access_range_span(&reach, &r->root, &lo, &hi);

@@ -17,6 +17,7 @@ typedef struct Reader {
                                 and 2*stamp + 1 are no and yes */
     uint32_t stamp;          /* of this definition */
     int      budget;         /* nodes that the analysis of the current index may still visit */
+    uint32_t jumps;          /* bit d: coordinate d is in a part of the current index that is no linear form */
     bool     failed;         /* a number was too large for an AccessRange */
 } Reader;
 

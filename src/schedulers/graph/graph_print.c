@@ -65,6 +65,11 @@ static void print_edge(Text *out, const Graph *g, const Edge *e)
     }
     if (e->accesses > 1)
         text_printf(out, "; %d accesses", e->accesses);
+    for (int d = 0, first = 1; d < consumer->rank; d++)
+        if (e->jumps >> d & 1) {
+            text_printf(out, "%s%s", first ? "; jumps along " : ", ", consumer->func->args[d]);
+            first = 0;
+        }
     text_add(out, e->pointwise ? "; pointwise\n" : "\n");
 }
 

@@ -13,7 +13,7 @@
  * Loads   A load takes one slot per cache line that it touches. Where rows are read at every offset, a load of b bytes
  *         touches 1 + b / line of them, so half registers do not double the cost. Loads that are not dense take more:
  *         stride 2 takes two registers and a shuffle. Gathers take a load per lane, and so does an upsampled read of
- *         an upsampled read, whose stride is not constant. An inlined node has the stride of its reader, times the
+ *         an upsampled read, whose stride is not constant, and an index that is not linear, as i % 8. An inlined node has the stride of its reader, times the
  *         stride at which it is read.
  * Sums    A sum whose register tile stays live over all steps loads and stores nothing of itself. Each step waits
  *         LATENCY for the step before. Other sums of the tile fill that time, and so do the next sums where all steps
@@ -157,6 +157,12 @@ static bool is_clamped(const AccessRange *r, int dim)
     return r->var == dim && (r->least > INT64_MIN || r->most < INT64_MAX);
 }
 
+/* Is an index a function of this coordinate that is not linear, as i % 8? */
+static bool jumps_along(const Edge *e, int dim)
+{
+    return dim >= 0 && (e->jumps >> dim & 1);
+}
+
 /* The dense dimension of a producer, as node `reader` sees it: in the copy made for it, or in its storage. Of two
  * dimensions in one fused loop the slower one. */
 static int dense_dim(const Draft *d, int producer, int reader, const Shape *sh)
@@ -224,7 +230,7 @@ static double load_weight(const Tiles *t, int k, const Edge *e, const Shape *sh,
     const bool clamped = !sh->whole && p->rank && is_clamped(&e->access[dense], dim);
     if (lanes > 1 && e->gathers && e->consumer == t->nodes[k])
         return loads_of_lane(t, e, sh) * lanes;
-    if (lanes > 1 && (across || e->gathers || clamped))
+    if (lanes > 1 && (across || e->gathers || clamped || jumps_along(e, dim)))
         return GATHER_PER_LANE * lanes;
     if (!p->rank || e->access[dense].var != dim || dim < 0 || lanes <= 1)
         return 1;
@@ -316,7 +322,7 @@ static double loads_per_register(const Walk *w, const Edge *e)
 /* Is it the same for all points? Then it is hoisted out of all loops. */
 static bool is_invariant(const Tiles *t, const Edge *e)
 {
-    bool same = !e->gathers && t->graph->nodes[e->consumer].defs[e->update + 1].steps <= 1;
+    bool same = !e->gathers && !e->jumps && t->graph->nodes[e->consumer].defs[e->update + 1].steps <= 1;
     for (int d = 0; d < t->graph->nodes[e->producer].rank; d++)
         same &= e->access[d].var < 0;
     return same;
