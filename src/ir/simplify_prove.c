@@ -7,9 +7,9 @@
  *     max(a, b)          the other way round
  *     n / c              (n - c + 1) / c for k > 0, n / c for k < 0, the form being multiplied by c
  *     a variable         the near end of its range, innermost scope first
- * and first of all, what a let stands for if that is a min or max: two of them may cancel. All of these are tried in
- * this order, a bounded number of times. Facts that hold where the form stands are taken away from it first: f >= 0 if
- * f - g >= 0 and g >= 0. */
+ * and first of all, what a let stands for if that is a min or max: two of them may cancel. So may one with the end of
+ * a variable's range. All of these are tried in this order, a bounded number of times. Facts that hold where the form
+ * stands are taken away from it first: f >= 0 if f - g >= 0 and g >= 0. */
 #include "ir/simplify_parts.h"
 
 typedef struct Proof {
@@ -86,6 +86,23 @@ static const Form *let_extreme(Simplifier *s, const Expr *atom)
     return NULL;
 }
 
+/* The near end of the range of a variable, if a min, max or choice in it cancels with another term of the form; else
+ * NULL. Opened, such a term would cancel no more. */
+static const Form *cancelling_end(Simplifier *s, const Form *f, int i)
+{
+    const Expr    *atom = f->terms[i].atom;
+    const Binding *b    = atom->op == EX_VAR ? map_get(&s->bindings, atom->u.name) : NULL;
+    const Form    *end  = !b || b->low == b->high ? NULL : f->terms[i].k > 0 ? b->low : b->high;
+    for (int j = 0; end && j < end->count; j++)
+        for (int k = 0; k < f->count; k++) {
+            const Expr *other  = f->terms[k].atom;
+            const bool  opened = other->op == EX_MIN || other->op == EX_MAX || other->op == EX_SELECT;
+            if (opened && other == end->terms[j].atom && f->terms[i].k * end->terms[j].k == -f->terms[k].k)
+                return end;
+        }
+    return NULL;
+}
+
 /* The term to be replaced next: by the form, if there is one, else in a way that its operator decides. -1: none. Lets
  * come before quotients: these lose their remainder when they are replaced, and one may cancel with what a let stands
  * for. */
@@ -95,6 +112,9 @@ static int next_term(Simplifier *s, const Form *f, const Form **by)
     bool exact = false;
     for (int i = 0; i < f->count; i++)
         if ((*by = let_extreme(s, f->terms[i].atom)))
+            return i;
+    for (int i = 0; i < f->count; i++)
+        if ((*by = cancelling_end(s, f, i)))
             return i;
     for (int i = 0; i < f->count; i++) {
         const Expr *atom = f->terms[i].atom;

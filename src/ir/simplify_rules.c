@@ -91,6 +91,8 @@ const Rule rule_table[] = {
     { "max(min(x, y), min(x, z))", "min(max(y, z), x)", NULL, RULE_ALL },
     { "min(max(x, y), max(x, z))", "max(min(y, z), x)", NULL, RULE_ALL },
     { "max(min(x, y), z)", "min(max(x, z), y)", "z <= y", RULE_ALL },
+    { "max(x, select(p, x, y))", "x", "y <= x", RULE_ALL },
+    { "min(x, select(p, x, y))", "x", "x <= y", RULE_ALL },
     { "abs(x)", "x", "0 <= x", RULE_ALL },
     { "abs(x)", "-x", "x <= 0", RULE_ALL },
     { "abs(abs(x))", "abs(x)", NULL, RULE_ALL },

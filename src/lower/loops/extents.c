@@ -9,7 +9,9 @@
 enum {
     MOST_EXTENT = 1 << 16, /* larger bounds are not used */
     MOST_OPENED = 8,       /* lets */
-    MOST_TRIED  = 64       /* as a bound */
+    FEW_OPENED  = 3,       /* lets, where there is a bound that may be better */
+    MOST_TRIED  = 64,      /* as a bound */
+    FEW_ROWS    = 16       /* of a window: a bound of no more is good enough */
 };
 
 static void note_name(const Expr *e, void *user)
@@ -70,22 +72,6 @@ static int64_t bound_by_proof(Build *b, const Expr *extent)
     return hi <= MOST_TRIED ? hi : -1;
 }
 
-/* An interval takes few steps, but has no bound for most chains of windows. Then small numbers are tried: each is worth
- * a proof. A fact may be about a let that both ends have in common, as that a row is cut off: so they are tried again
- * with lets opened. */
-int64_t box_max_extent(Build *b, const SymBox *box, int d)
-{
-    const Expr *extent = x_extent(b->lw, box->min[d], box->max[d]);
-    int64_t     hi     = bound_through_lets(b, extent);
-    size_t      at     = b->names.count;
-    if (hi <= MOST_EXTENT)
-        return hi > 0 ? hi : -1;
-    hi = bound_by_proof(b, extent);
-    for (int opened = 0; hi < 0 && opened < MOST_OPENED && (extent = open_let(b, extent, &at)); opened++)
-        hi = bound_by_proof(b, extent);
-    return hi;
-}
-
 /* The value of a let's name. */
 static const Expr *let_value(const Build *b, const Expr *e)
 {
@@ -93,6 +79,46 @@ static const Expr *let_value(const Build *b, const Expr *e)
         if (b->names.at[i].name == e->u.name)
             return b->names.at[i].value ? b->names.at[i].value : e;
     return e;
+}
+
+/* An end of a box at its widest: each part of a hull that counts under a condition alone, and else lies beyond all
+ * coordinates, counts. `op`: EX_MIN or EX_MAX. */
+static const Expr *widest_end(Build *b, const Expr *end, ExprOp op)
+{
+    int64_t none;
+    if (end->op == op)
+        return x_op(b->lw, op, widest_end(b, end->args[0], op), widest_end(b, end->args[1], op));
+    const bool part = end->op == EX_SELECT && expr_is_int(end->args[2], &none) &&
+                      none == (op == EX_MIN ? MOST_COORDINATE : -MOST_COORDINATE);
+    return part ? end->args[1] : end;
+}
+
+/* The extent of a box at its widest. */
+static const Expr *widest_extent(Build *b, const SymBox *box, int d)
+{
+    return x_extent(b->lw, widest_end(b, let_value(b, box->min[d]), EX_MIN),
+                    widest_end(b, let_value(b, box->max[d]), EX_MAX));
+}
+
+/* An interval takes few steps, but has no bound for most chains of windows, or a large one. Then small numbers are
+ * tried: each is worth a proof. A fact may be about a let that both ends have in common, as that a row is cut off: so
+ * they are tried again with lets opened. */
+int64_t box_max_extent(Build *b, const SymBox *box, int d)
+{
+    const Expr *extent = x_extent(b->lw, box->min[d], box->max[d]);
+    int64_t     hi     = bound_through_lets(b, extent);
+    size_t      at     = b->names.count;
+    if (hi <= 0 || hi > MOST_EXTENT)
+        hi = bound_by_proof(b, extent);
+    if (hi < 0)
+        hi = bound_by_proof(b, widest_extent(b, box, d));
+    for (int opened = 0; (hi < 0 || hi > FEW_ROWS) && opened < (hi < 0 ? MOST_OPENED : FEW_OPENED) &&
+                         (extent = open_let(b, extent, &at));
+         opened++) {
+        const int64_t proved = hi < 0 || is_at_most(b, extent, FEW_ROWS) ? bound_by_proof(b, extent) : -1;
+        hi                   = proved > 0 && (hi < 0 || proved < hi) ? proved : hi;
+    }
+    return hi;
 }
 
 /* An upper bound of a form. c*min(p, q) is at most c*p and c*q, and c*min(p, q) - c*min(r, s) at most the larger of

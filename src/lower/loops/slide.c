@@ -12,7 +12,8 @@
  *         must meet; along the other dimensions the intersection stays.
  * Holds   for every order of the loops between: the first iteration, shifted tails, skipped loops, windows larger than
  *         a tile. Nothing is proved, because nothing is assumed: the resident boxes are known at run time. An
- *         iteration that needs nothing leaves them as they are.
+ *         iteration that needs nothing leaves them as they are, and so does one in which nothing is missing: its box
+ *         may be narrower along the other dimensions, and what is resident would be lost to the next.
  * Chains  of windows: a producer inside the loop of its consumer is asked for one piece of the consumer at a time,
  *         also in the prologue. So the window, and the storage, does not grow with the work of the first iteration.
  * Folding Along a dimension with a window of at most E coordinates only the last F >= E are kept, at coordinate % F. F
@@ -428,8 +429,10 @@ const Stmt *slide_end(Build *b, const Func *f, const Stmt *produce)
     if (s->march.step)
         return produce;
     const Expr *some = any_missing(b, s, &boxes->pure);
+    if (some && s->count == 1)
+        return stmt_if(lw->arena, some, stmt_pair(lw->arena, produce, note_one_dim(b, f)), NULL);
     if (some) {
-        const Stmt *note = s->count == 2 ? note_two_dims(b, f) : note_one_dim(b, f);
+        const Stmt *note = note_two_dims(b, f);
         return stmt_pair(lw->arena, stmt_if(lw->arena, some, produce, NULL),
                          boxes->some ? stmt_if(lw->arena, boxes->some, note, NULL) : note);
     }

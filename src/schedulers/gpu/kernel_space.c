@@ -204,8 +204,9 @@ static void follow(KernelSpace *s, const Edge *e)
         s->unbounded[p] |= !has_one_scale(s, e, d);
     }
     s->unbounded[p] |= !s->constant[e - s->g->edges] || s->unbounded[reader];
-    const int last = s->k->d.choices[reader].where == WHERE_INLINE ? s->last[reader] : reader;
-    s->last[p]     = last > s->last[p] ? last : s->last[p];
+    const bool inlined = s->k->d.choices[reader].where == WHERE_INLINE;
+    const int  last    = inlined ? s->last[reader] : s->k->nested[reader] ? s->k->nested[reader] - 1 : reader;
+    s->last[p]         = last > s->last[p] ? last : s->last[p];
 }
 
 void kernel_space_begin(KernelSpace *s, int head)

@@ -135,7 +135,7 @@ typedef struct KernelSpace {
     bool        aligns;                /* what is computed may be widened: inputs are read within their bounds anyway */
     const bool *constant;              /* by edge: its span follows from its reader's tile by constants alone */
     bool       *unbounded;             /* by node: no constant bounds what a tile needs of it */
-    int        *last;                  /* by node: the last node of the group that reads it, directly or inlined */
+    int *last; /* by node: the last unit of the group that reads it, directly, or through what is inlined or nested */
 } KernelSpace;
 
 KernelSpace kernel_space(KernelDraft *k, bool paper, Arena *arena);

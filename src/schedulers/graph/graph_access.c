@@ -75,12 +75,15 @@ static bool known_number(Reader *r, const Expr *e, int64_t *v)
     return true;
 }
 
-/* Is it a remainder by which neighbours stay side by side: of a long period, but where it wraps around, or the parity,
- * of which vectors are made by shuffles? */
+/* Is it a remainder by which neighbours stay side by side: of a long period, but where it wraps around, as at the
+ * border of an image, or the parity, of which vectors are made by shuffles? */
 static bool keeps_neighbours(Reader *r, const Expr *e)
 {
     int64_t period;
-    return e->op == EX_MOD && known_number(r, e->args[1], &period) && (period <= 2 || period >= LONG_PERIOD);
+    if (e->op != EX_MOD || !known_number(r, e->args[1], &period))
+        return false;
+    const Range of = evaluate(r->evaluator, e->args[0]);
+    return period <= 2 || period >= LONG_PERIOD || of.hi - of.lo < 2 * period;
 }
 
 /* Notes the coordinates in an expression that has no linear form. */
