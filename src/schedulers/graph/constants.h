@@ -67,9 +67,6 @@ static const double SPLIT_ROW_IN_RUN           = 0.5;    /* of a row      chosen
 static const double GATHER_PER_LANE            = 1.5;    /* loads         chosen    a lane of a gather */
 static const double INVARIANT_GATHER_PER_LANE  = 0.75;   /* loads         chosen    the same at an address that was
                                                                                     gathered before */
-static const double NEARLY_WHOLE_ROW           = 1.25;   /* of a row      chosen    a row counts as whole if the
-                                                                                    node's is shorter than so many:
-                                                                                    clamps at its ends are split off */
 
 /* ---- Drafts ---------------------------------------------------------------------------------- */
 
@@ -248,11 +245,12 @@ static const double REGISTERS_ROW_VALUE        = 0.015;  /* of the work   chosen
 /* ---- Searches -------------------------------------------------------------------------------- */
 
 enum {
-    NEAR_PERCENT               = 12,       /* per cent      measured  auto takes drafts that are predicted to be at
-                                                                      most so much slower than the fastest. Without a
-                                                                      limit the least regret of max_filter, one core
-                                                                      with an L2 of 1280 KiB, is that of a draft
-                                                                      predicted to be 35 % slower there */
+    NEAR_PERCENT               = 5,        /* per cent      measured  auto takes drafts that are predicted to be at
+                                                                      most so much slower than the fastest. Of 24
+                                                                      programs (bench/unseen/learn, bench/fresh) two
+                                                                      threads of a Zen 5 take 0.944 of what the best of
+                                                                      thirteen drafts takes with 3 or 5, 0.927 with 8 or
+                                                                      12 */
     AS_GOOD_PERCENT            = 8,        /* per cent      measured  of those it takes one whose regret is so near the
                                                                       least if it moves far fewer bytes. nl_means, an
                                                                       L2 of 1280 KiB: the draft that moves a quarter of
