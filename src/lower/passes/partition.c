@@ -8,18 +8,18 @@
  *             for v from min to v.part.steady - 1:           the body without its tail guards
  *             for v from v.part.steady to v.part.edge - 1:   the body with its conditions decided
  *             for v from v.part.edge on:                     the body
- *         Vectors of more than BORDER_LANES in the first and the last part are loops over narrower ones, partitioned
- * the same way: lanes that are clamped are gathered, and few of the narrow vectors have any. Each part may be empty,
- * for all sizes. If the condition of one branch alone ends the steady state, it is known in the epilogue too. Guards  A
- * guard is the condition of a branch that is the whole body of a vector loop. With a guard and stores of less than 32
- * bits the epilogue is two loops: vectors while the guard holds, then single lanes, because masks are expensive for
- * small types. Costs   A side of a branch that guessed sizes do not reach is left as it is, and its unrolled loops are
- * serial. A loop around others, or of one iteration, is not copied to save scalar operations. Bodies of more than
- *         MOST_NODES and short loops without vectors are left alone.
- * Holds   at most one loop of a nest is partitioned, the innermost that has something to decide, and the vectors of its
- *         borders: code grows to at most eight times its size. A condition is decided by an outer loop if that has the
- * larger stride in what is compared (the taps of a filter within the vectors of a row). A loop with a guarded vector
- * loop right inside it comes before the loops in it. From    Ragan-Kelley et al. 2013, section 4.5. */
+ *         Vectors, also those inside steps, of more than BORDER_LANES in the first and the last part are loops over
+ * narrower ones, partitioned the same way: lanes that are clamped are gathered, and few of the narrow vectors have any.
+ * Each part may be empty, for all sizes. If the condition of one branch alone ends the steady state, it is known in the
+ * epilogue too. Guards  A guard is the condition of a branch that is the whole body of a vector loop. With a guard and
+ * stores of less than 32 bits the epilogue is two loops: vectors while the guard holds, then single lanes, because
+ * masks are expensive for small types. Costs   A side of a branch that guessed sizes do not reach is left as it is, and
+ * its unrolled loops are serial. A loop around others, or of one iteration, is not copied to save scalar operations.
+ * Bodies of more than MOST_NODES and short loops without vectors are left alone. Holds   at most one loop of a nest is
+ * partitioned, the innermost that has something to decide, and the vectors of its borders: code grows to at most eight
+ * times its size. A condition is decided by an outer loop if that has the larger stride in what is compared (the taps
+ * of a filter within the vectors of a row). A loop with a guarded vector loop right inside it comes before the loops in
+ * it. From    Ragan-Kelley et al. 2013, section 4.5. */
 #include "lower/bounds/value_range.h"
 #include "lower/passes/partition.h"
 
@@ -334,7 +334,7 @@ static const Stmt *border_stmt(void *user, const Stmt *s)
 /* The body of a loop in its prologue or epilogue, where the loop's variable is guessed to have that value. */
 static const Stmt *border_of(Pass *x, const Steady *w, const Expr *value, const Stmt *body)
 {
-    if (!body || !w->p.pays || !w->p.vectors)
+    if (!body || !w->p.pays || !w->p.inner_vectors)
         return body;
     guess_let(&x->guess, w->p.loop->loop.name, value);
     return border_stmt(x, body);
@@ -423,6 +423,7 @@ static const Stmt *split_loop(Pass *x, const Stmt *loop, bool tail)
                             .outer_strides = &x->outer_strides,
                             .loop          = loop,
                             .vectors       = vectors.direct,
+                            .inner_vectors = vectors.count,
                             .row_step      = vectors.lanes } };
     Partition *p = &w.p;
     varying_init(&p->varying, lw->exprs, &scratch, loop->loop.name);

@@ -67,6 +67,9 @@ static const double SPLIT_ROW_IN_RUN           = 0.5;    /* of a row      chosen
 static const double GATHER_PER_LANE            = 1.5;    /* loads         chosen    a lane of a gather */
 static const double INVARIANT_GATHER_PER_LANE  = 0.75;   /* loads         chosen    the same at an address that was
                                                                                     gathered before */
+static const double NEARLY_WHOLE_ROW           = 1.25;   /* of a row      chosen    a row counts as whole if the
+                                                                                    node's is shorter than so many:
+                                                                                    clamps at its ends are split off */
 
 /* ---- Drafts ---------------------------------------------------------------------------------- */
 

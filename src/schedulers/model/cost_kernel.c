@@ -30,6 +30,7 @@ typedef struct Shape {
     int     fast;                /* dimension fused into the vector loop, the faster one of the two; -1: none */
     double  lanes;               /* lanes of the vector loop */
     double  row;                 /* points along it */
+    bool    whole;               /* the row is that of the whole node, not cut by tiles */
     double  registers;           /* registers per vector */
     int64_t copies[KN_MAX_RANK]; /* unrolled copies, by dimension */
     double  copied;              /* their product */
@@ -96,7 +97,7 @@ static void shape_of(const Tiles *t, int k, Shape *sh)
     const int        node = t->nodes[k];
     const GraphNode *s    = &t->graph->nodes[node];
     const Choice    *c    = &t->draft->choices[node];
-    *sh                   = (Shape){ .dim = -1, .fast = -1, .lanes = 1, .copied = 1 };
+    *sh                   = (Shape){ .dim = -1, .fast = -1, .lanes = 1, .copied = 1, .whole = true };
     for (int d = 0; d < KN_MAX_RANK; d++)
         sh->copies[d] = 1;
     int level = tiles_compute_level(t, k);
@@ -118,6 +119,11 @@ static void shape_of(const Tiles *t, int k, Shape *sh)
         sh->lanes = (double)t->draft->vector_bits / widest(t, node);
     }
     sh->row = sh->dim >= 0 && sh->dim < s->rank ? (double)box_extent(box, sh->dim) : 1;
+    if (sh->dim >= 0 && sh->dim < s->rank) {
+        const Box *rows = scans || level <= row_level(t) ? box : &tiles_box(t, row_level(t), k)->middle;
+        sh->whole =
+            NEARLY_WHOLE_ROW * (double)box_extent(rows, sh->dim) > (double)(s->box.max[sh->dim] - s->box.min[sh->dim]);
+    }
     if (sh->fast >= 0 && sh->fast < s->rank)
         sh->row *= (double)box_extent(box, sh->fast);
     sh->registers    = sh->lanes > at_a_time ? sh->lanes / at_a_time : 1;
@@ -144,6 +150,11 @@ static bool is_serial(const GraphNode *s, int def, const Shape *sh)
 }
 
 /* ---- What is inlined ---------------------------------------------------------------------- */
+
+static bool is_clamped(const AccessRange *r, int dim)
+{
+    return r->var == dim && (r->least > INT64_MIN || r->most < INT64_MAX);
+}
 
 /* Is an index a function of this coordinate that is not linear, as i % 8? */
 static bool jumps_along(const Edge *e, int dim)
@@ -200,7 +211,13 @@ static double loads_of_lane(const Tiles *t, const Edge *e, const Shape *sh)
     return (GATHER_PER_LANE + (copies - 1) * INVARIANT_GATHER_PER_LANE) / copies;
 }
 
-/* The cost of a load in dense loads. `reader`: the stride of the node that reads, 1 unless it is inlined. `by_data`:
+static bool is_sum(const Tiles *t, int k)
+{
+    return t->graph->nodes[t->nodes[k]].kind == NODE_REDUCTION;
+}
+
+/* The cost of a load in dense loads. Where a tile cuts rows, loop partitioning leaves the clamps of a sum, and of
+ * nothing else, inside its loops. `reader`: the stride of the node that reads, 1 unless it is inlined. `by_data`:
  * the reader's own place depends on data. */
 static double load_weight(const Tiles *t, int k, const Edge *e, const Shape *sh, double lanes, const Stride *reader,
                           bool by_data)
@@ -215,9 +232,10 @@ static double load_weight(const Tiles *t, int k, const Edge *e, const Shape *sh,
         return 2; /* it reads a dense copy */
     if (lanes > 1 && by_data && !e->gathers && !across)
         return INVARIANT_GATHER_PER_LANE * lanes; /* a gather whose address is loop-invariant */
+    const bool clamped = !sh->whole && is_sum(t, k) && p->rank && is_clamped(&e->access[dense], dim);
     if (lanes > 1 && e->gathers && e->consumer == t->nodes[k])
         return loads_of_lane(t, e, sh) * lanes;
-    if (lanes > 1 && (across || e->gathers || jumps_along(e, dim)))
+    if (lanes > 1 && (across || e->gathers || clamped || jumps_along(e, dim)))
         return GATHER_PER_LANE * lanes;
     if (!p->rank || e->access[dense].var != dim || dim < 0 || lanes <= 1)
         return 1;
