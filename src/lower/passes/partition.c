@@ -8,18 +8,21 @@
  *             for v from min to v.part.steady - 1:           the body without its tail guards
  *             for v from v.part.steady to v.part.edge - 1:   the body with its conditions decided
  *             for v from v.part.edge on:                     the body
- *         Vectors, also those inside steps, of more than BORDER_LANES in the first and the last part are loops over
- * narrower ones, partitioned the same way: lanes that are clamped are gathered, and few of the narrow vectors have any.
- * Each part may be empty, for all sizes. If the condition of one branch alone ends the steady state, it is known in the
- * epilogue too. Guards  A guard is the condition of a branch that is the whole body of a vector loop. With a guard and
- * stores of less than 32 bits the epilogue is two loops: vectors while the guard holds, then single lanes, because
- * masks are expensive for small types. Costs   A side of a branch that guessed sizes do not reach is left as it is, and
- * its unrolled loops are serial. A loop around others, or of one iteration, is not copied to save scalar operations.
- * Bodies of more than MOST_NODES and short loops without vectors are left alone. Holds   at most one loop of a nest is
- * partitioned, the innermost that has something to decide, and the vectors of its borders: code grows to at most eight
- * times its size. A condition is decided by an outer loop if that has the larger stride in what is compared (the taps
- * of a filter within the vectors of a row). A loop with a guarded vector loop right inside it comes before the loops in
- * it. From    Ragan-Kelley et al. 2013, section 4.5. */
+ *         Vectors of more than BORDER_LANES in the first and the last part, also inside steps, are loops over narrower
+ *         ones, partitioned the same way: lanes that are clamped are gathered, and few of the narrow vectors have any.
+ *         Each part may be empty, for all sizes. If the condition of one branch alone ends the steady state, it is
+ *         known in the epilogue too.
+ * Guards  A guard is the condition of a branch that is the whole body of a vector loop. With a guard and stores of less
+ *         than 32 bits the epilogue is two loops: vectors while the guard holds, then single lanes, because masks are
+ *         expensive for small types.
+ * Costs   A side of a branch that guessed sizes do not reach is left as it is, and its unrolled loops are serial. A
+ *         loop around others, or of one iteration, is not copied to save scalar operations. Bodies of more than
+ *         MOST_NODES and short loops without vectors are left alone.
+ * Holds   at most one loop of a nest is partitioned, the innermost that has something to decide, and the vectors of its
+ *         borders: code grows to at most eight times its size. A condition is decided by an outer loop if that has the
+ *         larger stride in what is compared (the taps of a filter within the vectors of a row). A loop with a guarded
+ *         vector loop right inside it comes before the loops in it.
+ * From    Ragan-Kelley et al. 2013, section 4.5. */
 #include "lower/bounds/value_range.h"
 #include "lower/passes/partition.h"
 
