@@ -254,7 +254,8 @@ static void write_nest(Naive *w, const Nest *n)
     forget_parts(w);
     for (int i = 0; i < n->loop_count; i++) {
         const NestLoop *l    = &n->loops[i];
-        const char     *name = loop_name(w, n, i), *lo = expr_text(w, l->lo), *last = expr_text(w, l->last);
+        const char     *name = loop_name(w, n, i), *lo = expr_text(w, l->lo),
+                   *last = c_operand(g, expr_value(w, l->last), P_SHIFT);
         c_scope_push(g, c_print(g, "for (int32_t %s = %s; %s <= %s; %s++) {", name, lo, name, last, name));
         c_bind(g, l->var, KN_I32, c_name_value(name, g->depth), (CRange){ l->least, l->most });
     }

@@ -369,10 +369,8 @@ static CValue op_not(const Op *o)
     const Expr *a = o->e->args[0];
     if (a->op == EX_CAST && a->args[0]->type == KN_BOOL) /* compilers warn of ~ on a condition */
         return cast(o, c_type(t), value(c_print(o->g, "%s ? -2 : -1", operand(o, 0, P_EQUAL)), P_CHOICE));
-    if (type_bits(t) < 32 &&
-        !type_is_signed(t)) /* nor may ~ of what is promoted be compared with 0, cast back or not */
-        return cast(o, c_type(t),
-                    value(c_print(o->g, "%s ^ %d", operand(o, 0, P_UNARY), (1 << type_bits(t)) - 1), P_BIT_XOR));
+    if (type_bits(t) < 32 && !type_is_signed(t)) /* gcc warns of ~ of a promoted value that is compared with 0 */
+        return small_function(o, "not", 1, c_print(o->g, "(%s)~a", c_type(t)));
     return value(c_print(o->g, "~%s", operand(o, 0, P_PRIMARY)), P_UNARY);
 }
 
