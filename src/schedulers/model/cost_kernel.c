@@ -211,14 +211,14 @@ static double loads_of_lane(const Tiles *t, const Edge *e, const Shape *sh)
     return (GATHER_PER_LANE + (copies - 1) * INVARIANT_GATHER_PER_LANE) / copies;
 }
 
-static bool is_sum(const Tiles *t, int k)
+static bool has_updates(const Tiles *t, int k)
 {
-    return t->graph->nodes[t->nodes[k]].kind == NODE_REDUCTION;
+    return t->graph->nodes[t->nodes[k]].kind != NODE_PURE;
 }
 
-/* The cost of a load in dense loads. Where a tile cuts rows, loop partitioning leaves the clamps of a sum, and of
- * nothing else, inside its loops. `reader`: the stride of the node that reads, 1 unless it is inlined. `by_data`:
- * the reader's own place depends on data. */
+/* The cost of a load in dense loads. Where a tile cuts rows, what nodes with updates read through clamps counts as
+ * gathered: at the border each tap of a step is. Pure nodes gather few vectors there. `reader`: the stride of the node
+ * that reads, 1 unless it is inlined. `by_data`: the reader's own place depends on data. */
 static double load_weight(const Tiles *t, int k, const Edge *e, const Shape *sh, double lanes, const Stride *reader,
                           bool by_data)
 {
@@ -232,7 +232,7 @@ static double load_weight(const Tiles *t, int k, const Edge *e, const Shape *sh,
         return 2; /* it reads a dense copy */
     if (lanes > 1 && by_data && !e->gathers && !across)
         return INVARIANT_GATHER_PER_LANE * lanes; /* a gather whose address is loop-invariant */
-    const bool clamped = !sh->whole && is_sum(t, k) && p->rank && is_clamped(&e->access[dense], dim);
+    const bool clamped = !sh->whole && has_updates(t, k) && p->rank && is_clamped(&e->access[dense], dim);
     if (lanes > 1 && e->gathers && e->consumer == t->nodes[k])
         return loads_of_lane(t, e, sh) * lanes;
     if (lanes > 1 && (across || e->gathers || clamped || jumps_along(e, dim)))
