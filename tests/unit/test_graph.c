@@ -94,6 +94,15 @@ static const Row rows[] = {
       "    update 0: a: ~x + -8..9, ~0..8; 2 accesses\n"
       "out(0..64): pure output, 4 bytes, 32 bits, 0 ops, 1 load\n"
       "    a: x, 8\n" },
+    /* neighbours along x are not side by side in a short period, or at a multiple by a float; they are in a long one */
+    { "input in : f32(x, y) output out a(x, y) = in(x, y) + 1 out(x, y) = a(x % 8, y) + a(i32(f32(x) * 1.5), y) + "
+      "in(x % 64, y) + in(x / 2, y) estimate out(64, 48)",
+      "in(0..95, 0..48): input, 4 bytes\n"
+      "a(0..95, 0..48): pure, 4 bytes, 32 bits, 1 op, 1 load\n"
+      "    in: x, y; pointwise\n"
+      "out(0..64, 0..48): pure output, 4 bytes, 32 bits, 6 ops, 4 loads, gathers\n"
+      "    a: ~0..95, y; 2 accesses; jumps along x\n"
+      "    in: ~x + -32..1 in 0.., y; 2 accesses\n" },
     /* what x decides along c is read further off by as far as x has shifted */
     { "output out f(x, t, c) = x + c f(x, u, u) = f(x+3, u-1, x+3) + 1 for u in 1..4 out(x) = f(x, 3, 3) estimate "
       "out(8)",

@@ -171,6 +171,26 @@ static void test_listing(void)
     graph_of_end(&o);
 }
 
+/* A stage in shared memory is live until the last unit that reads it, also through one in the registers of that unit.
+ */
+static void test_live_stages(void)
+{
+    GraphOf o;
+    graph_of(&o, "input in : f32(x, y)\noutput out\na(x, y) = in(x, y) * in(x, y+1)\nb(x, y) = a(x, y) + a(x+1, y)\n"
+                 "c(x, y) = b(x, y) * b(x, y)\nout(x, y) = c(x, y-1) + c(x, y) + c(x, y+1)\n"
+                 "estimate out(1536, 2560)\n");
+    o.machine.device = device_of("rtx2080ti");
+    KernelDraft k    = scheduler_gpu(&o.graph, &o.machine, &(SchedulerOptions){ .budget = 2 }, &o.arena);
+    const int   out = o.graph.node_count - 1, c = out - 1, b = c - 1, a = b - 1;
+    for (int s = a; s < out; s++) {
+        k.d.choices[s] = (Choice){ .where = WHERE_INSIDE, .group = k.d.choices[out].group };
+        k.nested[s]    = s == b ? c + 1 : 0;
+    }
+    const KernelCost cost = cost_of(&o, &k, 32, 12);
+    CHECK(cost.footprint == (33 + 32) * 14 * 4, "%lld bytes", (long long)cost.footprint);
+    graph_of_end(&o);
+}
+
 /* ---- Figures 1 to 4 ---- */
 
 static const char *const figure = "input  in : f32(x, y)\n"
@@ -343,6 +363,7 @@ int main(void)
     test_occupancy();
     test_resident_blocks();
     test_listing();
+    test_live_stages();
     test_steps();
     test_functions();
     test_figures();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The machines of machines/: each file reads, and a schedule that is made for the caches and speeds of one of them
  * costs at most GOAL times as much on another as the other's own, by the model, for every pair and every app but those
- * of a list, which miss the goal. The list may only shrink: an app that it need not name fails, too. Devices are read,
- * and hold as many threads as they can.
+ * of a list, which miss the goal, by how much. An app that it need not name fails, too. Devices are read, and hold as
+ * many threads as they can.
  *
  * Cores and vector width are the same for both: a compiler knows them exactly, and a schedule for 4 cores or for
  * vectors of 512 bits is not meant for 64 cores or for 128 bits. They are 4 and 256, of which there are machines with

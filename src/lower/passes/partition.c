@@ -337,7 +337,7 @@ static const Stmt *border_stmt(void *user, const Stmt *s)
 /* The body of a loop in its prologue or epilogue, where the loop's variable is guessed to have that value. */
 static const Stmt *border_of(Pass *x, const Steady *w, const Expr *value, const Stmt *body)
 {
-    if (!body || !w->p.pays || !w->p.inner_vectors)
+    if (!body || !w->p.pays)
         return body;
     guess_let(&x->guess, w->p.loop->loop.name, value);
     return border_stmt(x, body);
@@ -426,7 +426,6 @@ static const Stmt *split_loop(Pass *x, const Stmt *loop, bool tail)
                             .outer_strides = &x->outer_strides,
                             .loop          = loop,
                             .vectors       = vectors.direct,
-                            .inner_vectors = vectors.count,
                             .row_step      = vectors.lanes } };
     Partition *p = &w.p;
     varying_init(&p->varying, lw->exprs, &scratch, loop->loop.name);

@@ -48,15 +48,14 @@ typedef struct Partition {
     Map         affines; /* name bound inside the loop that varies -> its Affine, if it has one */
     Map         values;  /* name of an invariant let inside the loop -> its value, in names from outside */
     int         serial_loops,
-        unrolled_loops;  /* inner loops around the statement visited that are no vectors: serial, or to be unrolled */
-    int         budget;  /* of nodes for one affine form */
-    Varying     lanes;   /* with inner vector loops */
-    Varying     copies;  /* with other inner loops */
-    int         vectors; /* vector loops in the loop's body, not in other loops */
-    int         inner_vectors; /* vector loops in it, however deep */
-    int64_t     row_step;      /* lanes of the first vector loop in it: with such a step it goes along a row; 0: none */
-    bool        branch;        /* the condition of a branch is visited */
-    bool        pays;          /* something was decided that costs more than a scalar operation per vector */
+        unrolled_loops;   /* inner loops around the statement visited that are no vectors: serial, or to be unrolled */
+    int         budget;   /* of nodes for one affine form */
+    Varying     lanes;    /* with inner vector loops */
+    Varying     copies;   /* with other inner loops */
+    int         vectors;  /* vector loops in the loop's body, not in other loops */
+    int64_t     row_step; /* lanes of the first vector loop in it: with such a step it goes along a row; 0: none */
+    bool        branch;   /* the condition of a branch is visited */
+    bool        pays;     /* something was decided that costs more than a scalar operation per vector */
     bool        per_iteration; /* something was decided outside unrolled loops, so that an iteration is short */
     bool        guard;         /* the condition of a tail is visited */
     bool        guard_low;     /* and it may fail because v is too small */

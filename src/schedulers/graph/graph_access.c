@@ -7,7 +7,7 @@
  * How     Sums by their linear form; then quotients and shifts by known numbers, min and max with known numbers,
  *         conversions that keep the value, and `if` as the hull of both branches. A reduction variable is its range.
  *         Any other expression (values of functions, remainders, products of coordinates) is the evaluator's range of
- *         it over the reader's whole box; the coordinates in it are noted as `jumps`.
+ *         it over the reader's whole box; its coordinates are noted as `jumps`.
  * Holds   `exact` iff the evaluator, asked about a smaller box, gives the same range. An expression that wraps is
  *         never decomposed. */
 #include "schedulers/graph/graph_internal.h"

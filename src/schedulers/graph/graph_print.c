@@ -4,7 +4,8 @@
  *     out(0..6400, 0..4800): pure output, 2 bytes, 16 bits, 6 ops, 3 loads
  *         blurx: x, y + 0..3
  *
- * Ranges are half open, as in the language. A ~ marks a range that encloses the reads and may be larger. */
+ * Ranges are half open, as in the language. A ~ marks a range that encloses the reads and may be larger. "jumps along
+ * x": neighbours along x read what is not side by side. */
 #include "schedulers/graph/access_range.h"
 
 #include <inttypes.h>

@@ -13,12 +13,13 @@
  * Loads   A load takes one slot per cache line that it touches. Where rows are read at every offset, a load of b bytes
  *         touches 1 + b / line of them, so half registers do not double the cost. Loads that are not dense take more:
  *         stride 2 takes two registers and a shuffle. Gathers take a load per lane, and so does an upsampled read of
- *         an upsampled read, whose stride is not constant, and an index that is not linear, as i % 8. An inlined node
- * has the stride of its reader, times the stride at which it is read. Sums    A sum whose register tile stays live over
- * all steps loads and stores nothing of itself. Each step waits LATENCY for the step before. Other sums of the tile
- * fill that time, and so do the next sums where all steps of one fit into WINDOW. A step that is not unrolled has
- * overhead, once for all registers of the tile: STEP for the loop, or STEP_BY_DATA where data decide the address, which
- * is then computed anew, lane by lane. Unrolled, the address is computed once per row. */
+ *         an upsampled read, whose stride is not constant, and an index that is not linear, as i % 8. An inlined
+ *         node has the stride of its reader, times the stride at which it is read.
+ * Sums    A sum whose register tile stays live over all steps loads and stores nothing of itself. Each step waits
+ *         LATENCY for the step before. Other sums of the tile fill that time, and so do the next sums where all steps
+ *         of one fit into WINDOW. A step that is not unrolled has overhead, once for all registers of the tile: STEP
+ *         for the loop, or STEP_BY_DATA where data decide the address, which is then computed anew, lane by lane.
+ *         Unrolled, the address is computed once per row. */
 #include "schedulers/model/cost_kernel.h"
 #include "schedulers/draft/row_copies.h"
 #include "schedulers/draft/pattern.h"
@@ -216,9 +217,10 @@ static bool has_updates(const Tiles *t, int k)
     return t->graph->nodes[t->nodes[k]].kind != NODE_PURE;
 }
 
-/* The cost of a load in dense loads. Where a tile cuts rows, what nodes with updates read through clamps counts as
- * gathered: at the border each tap of a step is. Pure nodes gather few vectors there. `reader`: the stride of the node
- * that reads, 1 unless it is inlined. `by_data`: the reader's own place depends on data. */
+/* The cost of a load in dense loads. Where a tile cuts rows, the clamped reads of a node with updates count as gathers:
+ * the vectors at the border of the image gather the taps of all steps. For pure nodes they are too few to count.
+ * `reader`: the stride of the node that reads, 1 unless it is inlined. `by_data`: the reader's own place depends on
+ * data. */
 static double load_weight(const Tiles *t, int k, const Edge *e, const Shape *sh, double lanes, const Stride *reader,
                           bool by_data)
 {

@@ -53,9 +53,9 @@ int machine_datapath(const Machine *m);
 double machine_claimed_cache(const Machine *m);
 /* Of that, the bytes that survive until they are reused; the same of a core's l2. */
 double machine_last_cache(const Machine *m);
+double machine_kept_l2(const Machine *m);
 /* Bytes a ns of the lines with which a run begins, before the prefetcher runs ahead: as many as pass in a latency. */
 double machine_start_rate(const Machine *m);
-double machine_kept_l2(const Machine *m);
 /* Bytes of an output from which on streaming stores are faster. */
 double machine_streams_from(const Machine *m);
 /* Measures the speeds of operations and tasks, in a tenth of a second. A speed that cannot be measured (no threads)
